@@ -1,0 +1,64 @@
+// Runs plans: one workspace, a thread pool, stage times by name.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/tensor.hpp"
+#include "methods/plan.hpp"
+
+namespace attnscale {
+
+/// The scratch memory of one plan: exactly plan.scratch for `threads` workers, 64-byte aligned. A fresh one for each
+/// memory measurement, so that reuse never shows as zero.
+class Workspace {
+ public:
+  Workspace(const Plan& plan, int threads);
+  ~Workspace();
+  Workspace(Workspace&&) noexcept;
+  Workspace& operator=(Workspace&&) noexcept;
+
+ private:
+  friend class Executor;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+struct StageTime {
+  std::string name;
+  std::int64_t time_ns = 0;
+};
+
+struct RunReport {
+  WorkCount work;                  ///< summed over workers
+  std::vector<StageTime> stages;   ///< one per name, in order of first appearance
+};
+
+class Executor {
+ public:
+  /// Threads that run tasks, the caller included. 1 runs everything in the calling thread, without any pool.
+  explicit Executor(int threads);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  /// Runs every stage of the plan. `choices` (plan.choices numbers, or empty) receives what a data-dependent method chose.
+  /// An exception of a task ends the stage and is rethrown here.
+  RunReport run(const Plan& plan, const Qkv& in, const AttentionOutput& out, Workspace& workspace,
+                std::span<std::int32_t> choices = {});
+
+  /// A plain parallel loop over [0, count), for work around the methods (oracle rows).
+  void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body);
+
+  [[nodiscard]] int threads() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace attnscale
