@@ -1,9 +1,11 @@
 // Runs plans: one workspace, a thread pool, stage times by name.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,10 +19,17 @@ namespace attnscale {
 /// memory measurement, so that reuse never shows as zero.
 class Workspace {
  public:
-  Workspace(const Plan& plan, int threads);
+  /// Its contents are unspecified unless `fill` gives every byte; methods must not depend on them, and tests fill with
+  /// kPoison to show that they do not.
+  Workspace(const Plan& plan, int threads, std::optional<std::byte> fill = std::nullopt);
   ~Workspace();
   Workspace(Workspace&&) noexcept;
   Workspace& operator=(Workspace&&) noexcept;
+
+  /// All bits set: NaN as a float, -1 as a signed number.
+  static constexpr std::byte kPoison{0xff};
+  /// Size of the one allocation: plan.workspace_bytes(threads) without the tables of the plan.
+  [[nodiscard]] std::int64_t bytes() const;
 
  private:
   friend class Executor;
@@ -34,20 +43,25 @@ struct StageTime {
 };
 
 struct RunReport {
-  WorkCount work;                  ///< summed over workers
-  std::vector<StageTime> stages;   ///< one per name, in order of first appearance
+  WorkCount work;                 ///< summed over workers
+  std::vector<StageTime> stages;  ///< one per name, in order of first appearance
 };
 
+/// One run or loop at a time; tasks must not call back into their executor.
 class Executor {
  public:
+  /// More than this many threads are refused with an InputError.
+  static constexpr int kMostThreads = 256;
+
   /// Threads that run tasks, the caller included. 1 runs everything in the calling thread, without any pool.
   explicit Executor(int threads);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// Runs every stage of the plan. `choices` (plan.choices numbers, or empty) receives what a data-dependent method chose.
-  /// An exception of a task ends the stage and is rethrown here.
+  /// Runs every stage of the plan; tasks start in ascending order, so a method puts its longest first. `workspace` is
+  /// one of this plan for at least threads() workers. `choices` (plan.choices numbers, or empty) receives what a
+  /// data-dependent method chose. An exception of a task ends the stage and is rethrown here.
   RunReport run(const Plan& plan, const Qkv& in, const AttentionOutput& out, Workspace& workspace,
                 std::span<std::int32_t> choices = {});
 
