@@ -9,13 +9,14 @@
 
 namespace attnscale {
 
-std::int64_t parse_integer(const std::string& text, const std::string& what, std::int64_t lowest, std::int64_t highest) {
+std::int64_t parse_integer(const std::string& text, const std::string& what, std::int64_t lowest,
+                           std::int64_t highest) {
   std::int64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc::result_out_of_range) {
-    throw InputError(fmt::format("{} is {}, which is out of range: give a whole number from {} to {}", what, quoted(text),
-                                 lowest, highest));
+    throw InputError(fmt::format("{} is {}, which is out of range: give a whole number from {} to {}", what,
+                                 quoted(text), lowest, highest));
   }
   if (error != std::errc() || stop != end) {
     throw InputError(fmt::format("{} is {}, which is not a whole number: give one from {} to {}", what, quoted(text),

@@ -41,6 +41,9 @@ class Params {
 
   /// "w=256,dilation=1,edge=truncate": every parameter in declared order, `auto` stays; empty without parameters.
   [[nodiscard]] std::string str() const;
+  /// "w=16" or "rounds=4;qk=shared": the first parameter and those that are not at their default, without commas, for the
+  /// legend of a plot.
+  [[nodiscard]] std::string label() const;
   bool operator==(const Params& other) const;
 
   /// Parses "w=64/128,edge=shift" (the part behind the method's name) and expands its ranges: one Params per
@@ -53,6 +56,7 @@ class Params {
     bool automatic = false;
     bool operator==(const Value&) const = default;
   };
+  [[nodiscard]] std::string text_of(std::size_t index) const;
   [[nodiscard]] std::size_t index_of(std::string_view name) const;
   static std::vector<Value> parse_values(const std::string& text, const ParamSpec& spec, std::string_view method);
 

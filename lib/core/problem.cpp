@@ -26,7 +26,9 @@ void check(std::int64_t value, const char* name, std::int64_t highest) {
 
 }  // namespace
 
-const char* name_of(Mask mask) { return mask == Mask::causal ? "causal" : "none"; }
+const char* name_of(Mask mask) {
+  return mask == Mask::causal ? "causal" : "none";
+}
 
 Mask parse_mask(const std::string& text) {
   if (text == "none") return Mask::none;
@@ -46,13 +48,15 @@ void Problem::validate() const {
   if (shape.heads % shape.kv_heads != 0) {
     std::int64_t nearest = std::min(shape.kv_heads, shape.heads);
     while (shape.heads % nearest != 0) --nearest;
-    throw InputError(fmt::format("heads is {}, which is not a multiple of kv-heads {}: the nearest valid kv-heads is {}",
-                                 shape.heads, shape.kv_heads, nearest));
+    throw InputError(
+        fmt::format("heads is {}, which is not a multiple of kv-heads {}: the nearest valid kv-heads is {}",
+                    shape.heads, shape.kv_heads, nearest));
   }
   if (first_head < 0 || first_head % shape.group() != 0) {
-    throw InputError(fmt::format("first-head is {}, which is not a multiple of heads / kv-heads = {}: the nearest valid "
-                                 "value is {}",
-                                 first_head, shape.group(), std::max<std::int64_t>(first_head, 0) / shape.group() * shape.group()));
+    throw InputError(
+        fmt::format("first-head is {}, which is not a multiple of heads / kv-heads = {}: the nearest valid "
+                    "value is {}",
+                    first_head, shape.group(), std::max<std::int64_t>(first_head, 0) / shape.group() * shape.group()));
   }
   if (!(temperature > 0) || !std::isfinite(temperature)) {
     throw InputError(fmt::format("temperature is {}: give a number above 0", temperature));
@@ -94,8 +98,8 @@ Problem Problem::parse(const std::string& text) {
     rest = text.substr(0, at == 0 ? 0 : at - 1);
   }
   Shape& s = problem.shape;
-  const std::vector<std::string> names = {"batch", "heads",       "kv_heads", "queries",    "keys",  "dim",  "value_dim", "mask",
-                                          "scale", "temperature", "seed",     "first_head", "input"};
+  const std::vector<std::string> names = {"batch", "heads", "kv_heads",    "queries", "keys",       "dim",  "value_dim",
+                                          "mask",  "scale", "temperature", "seed",    "first_head", "input"};
   const std::vector<std::int64_t*> sizes = {&s.batch, &s.heads, &s.kv_heads, &s.queries, &s.keys, &s.dim, &s.value_dim};
   for (const std::string& field : rest.empty() ? std::vector<std::string>{} : split(rest, ',')) {
     const std::size_t equals = std::min(field.find('='), field.size());
@@ -108,7 +112,9 @@ Problem Problem::parse(const std::string& text) {
     if (name == "mask") problem.mask = parse_mask(value);
     if (name == "scale") problem.scale = parse_real(value, name, 0, kHuge);
     if (name == "temperature") problem.temperature = parse_real(value, name, 0, kHuge);
-    if (name == "seed") problem.seed = static_cast<std::uint64_t>(parse_integer(value, name, 0, std::numeric_limits<std::int64_t>::max()));
+    if (name == "seed")
+      problem.seed =
+          static_cast<std::uint64_t>(parse_integer(value, name, 0, std::numeric_limits<std::int64_t>::max()));
     if (name == "first_head") problem.first_head = parse_integer(value, name, 0, kMostHeads);
   }
   problem.validate();

@@ -33,9 +33,10 @@ Sweep parse_sweep(const std::string& text, const std::string& what, Bounds bound
   const std::string tail = text.substr(dots + 2);
   const std::size_t mark = tail.find_first_of("x+@*");
   if (mark == std::string::npos) {
-    throw InputError(fmt::format("{} is {}, a range without a step: write {}..{}x2 (factor), ..{}+16 (step) or ..{}@2 "
-                                 "(sizes per octave)",
-                                 what, quoted(text), text.substr(0, dots), tail, tail, tail));
+    throw InputError(
+        fmt::format("{} is {}, a range without a step: write {}..{}x2 (factor), ..{}+16 (step) or ..{}@2 "
+                    "(sizes per octave)",
+                    what, quoted(text), text.substr(0, dots), tail, tail, tail));
   }
   const char kind = tail[mark] == '*' ? 'x' : tail[mark];
   Sweep sweep{parse_integer(text.substr(0, dots), what, bounds.lowest, bounds.highest),
@@ -53,8 +54,8 @@ Sweep parse_sweep(const std::string& text, const std::string& what, Bounds bound
 void expand_octaves(const Sweep& sweep, std::vector<std::int64_t>& values, const std::string& what) {
   constexpr std::int64_t kMultiple = 16;
   for (std::int64_t step = 0;; ++step) {
-    const double exact = static_cast<double>(sweep.first) *
-                         std::exp2(static_cast<double>(step) / static_cast<double>(sweep.by));
+    const double exact =
+        static_cast<double>(sweep.first) * std::exp2(static_cast<double>(step) / static_cast<double>(sweep.by));
     if (exact > static_cast<double>(sweep.last) * (1 + 1e-9)) break;
     const auto rounded = std::max<std::int64_t>(1, std::llround(exact / kMultiple)) * kMultiple;
     append(values, std::clamp(rounded, sweep.first, sweep.last), what);
@@ -67,10 +68,10 @@ void expand(const std::string& text, std::vector<std::int64_t>& values, const st
     return;
   }
   const Sweep sweep = parse_sweep(text, what, bounds);
-  if (sweep.kind == '@') return expand_octaves(sweep, values, what);
-  if (sweep.kind == 'x' && sweep.first <= 0) {
-    throw InputError(fmt::format("{} is {}: a range by factor starts at 1 or more", what, quoted(text)));
+  if (sweep.kind != '+' && sweep.first <= 0) {
+    throw InputError(fmt::format("{} is {}: a range by factor or by octaves starts at 1 or more", what, quoted(text)));
   }
+  if (sweep.kind == '@') return expand_octaves(sweep, values, what);
   for (std::int64_t value = sweep.first; value <= sweep.last;) {
     append(values, value, what);
     if (sweep.kind == 'x' && value > sweep.last / sweep.by) break;

@@ -43,7 +43,8 @@ std::string nearest_name(std::string_view typed, std::span<const std::string> ca
 
 std::string unknown_name(std::string_view kind, std::string_view typed, std::span<const std::string> candidates) {
   const std::string nearest = nearest_name(typed, candidates);
-  const std::string hint = nearest.empty() ? "there is none to choose from" : fmt::format("did you mean '{}'?", nearest);
+  const std::string hint =
+      nearest.empty() ? "there is none to choose from" : fmt::format("did you mean '{}'?", nearest);
   return fmt::format("unknown {} {}; {}", kind, quoted(std::string(typed)), hint);
 }
 

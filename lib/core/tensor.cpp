@@ -8,7 +8,9 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 }
 
-void Storage::Free::operator()(float* data) const { ::operator delete[](data, kAlignment); }
+void Storage::Free::operator()(float* data) const {
+  ::operator delete[](data, kAlignment);
+}
 
 Storage::Storage(const Extents& extents, const Padding& padding)
     : offset_(padding.offset),

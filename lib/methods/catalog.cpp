@@ -46,6 +46,11 @@ std::string MethodSpec::str() const {
   return values.empty() ? std::string(method->name) : fmt::format("{}:{}", method->name, values);
 }
 
+std::string MethodSpec::label() const {
+  const std::string values = params.label();
+  return values.empty() ? std::string(method->name) : fmt::format("{}:{}", method->name, values);
+}
+
 std::vector<MethodSpec> parse_method(const std::string& spec) {
   const std::size_t colon = std::min(spec.find(':'), spec.size());
   const std::string name = spec.substr(0, colon);

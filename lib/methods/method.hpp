@@ -66,6 +66,8 @@ struct MethodSpec {
   const Method* method = nullptr;
   Params params;
   [[nodiscard]] std::string str() const;
+  /// A short name for tables and legends, without commas: "window:w=16", "lsh:rounds=4;qk=shared".
+  [[nodiscard]] std::string label() const;
   [[nodiscard]] bool shares_qk() const { return method->shared_qk != nullptr && method->shared_qk(params); }
   [[nodiscard]] std::optional<std::string> unsupported(const Problem& problem) const {
     return method->unsupported == nullptr ? std::nullopt : method->unsupported(problem, params);
