@@ -1,8 +1,8 @@
 // The strip kernel: exact online softmax of a strip of query rows over a list of key spans.
 //
-// Queries lie in the lanes: a strip is strip_width() query rows (two or three vectors, by SIMD target). A method differs from
-// another only in the spans that it lists; one kernel serves all. Online softmax: Milakov and Gimelshein 2018
-// (arXiv:1805.02867); tiling without the n x n matrix: Rabe and Staats 2021 (arXiv:2112.05682), Dao et al. 2022
+// Queries lie in the lanes: a strip is strip_width() query rows (two or three vectors, by SIMD target). A method
+// differs from another only in the spans that it lists; one kernel serves all. Online softmax: Milakov and Gimelshein
+// 2018 (arXiv:1805.02867); tiling without the n x n matrix: Rabe and Staats 2021 (arXiv:2112.05682), Dao et al. 2022
 // (arXiv:2205.14135).
 #pragma once
 
@@ -39,15 +39,16 @@ struct PairMask {
   const std::int32_t* query_code_b = nullptr;
 };
 
-/// Keys that a strip sees, `stride` elements apart. With lo and hi, lane l sees keys lo[l] <= t < hi[l] of the span only
-/// (values outside [0, count] are allowed and clamp; lo >= hi means none): causal masks, windows and blocks are such intervals.
+/// Keys that a strip sees, `stride` elements apart. With lo and hi, lane l sees keys lo[l] <= t < hi[l] of the span
+/// only (values outside [0, count] are allowed and clamp; lo >= hi means none): causal masks, windows and blocks are
+/// such intervals.
 struct Span {
   const float* k = nullptr;
   const float* v = nullptr;
   std::int64_t count = 0;
   std::int64_t k_stride = 0;
   std::int64_t v_stride = 0;
-  float log2_bias = 0;  ///< added to every score in base 2 (log2 of a summary's count)
+  float log2_bias = 0;               ///< added to every score in base 2 (log2 of a summary's count)
   const std::int32_t* lo = nullptr;  ///< [kMaxStrip] or null: from 0
   const std::int32_t* hi = nullptr;  ///< [kMaxStrip] or null: to count
   const PairMask* pairs = nullptr;
@@ -67,17 +68,20 @@ struct Strip {
 /// Floats that attend() needs as scratch, 64-byte aligned.
 [[nodiscard]] std::int64_t attend_scratch(std::int64_t dim, std::int64_t value_dim);
 
-/// out = softmax(scale * q.k + bias) v over the union of the spans, lse = its natural log-sum-exp. A key that two spans list counts
-/// twice: callers list disjoint sets. Rows that see nothing get 0 and -inf. NaN in a visible query, key or value makes the row
-/// (a value: at least that component) NaN; NaN in a hidden one changes nothing. Returns the number of visible pairs.
+/// out = softmax(scale * q.k + bias) v over the union of the spans, lse = its natural log-sum-exp. A key that two spans
+/// list counts twice: callers list disjoint sets. Rows that see nothing get 0 and -inf. NaN in a visible query, key or
+/// value makes the row (a value: at least that component) NaN; NaN in a hidden one changes nothing. Returns the number
+/// of visible pairs.
 std::int64_t attend(const Strip& strip, std::span<const Span> spans, double scale, std::span<float> scratch);
 
-/// Scores of a strip against the keys of one span, base 2 (scale * log2(e) * q.k + bias), stored as scores[key][strip_width()];
-/// masked pairs are -inf (lo, hi and pairs apply). Same register tiles as attend(). The pass of exact.materialized, of block
-/// selection and of hashing (the latter with scale = ln 2, so that the factor is one).
+/// Scores of a strip against the keys of one span, base 2 (scale * log2(e) * q.k + bias), stored as
+/// scores[key][strip_width()]; masked pairs are -inf (lo, hi and pairs apply). Same register tiles as attend(). The
+/// pass of exact.materialized, of block selection and of hashing (the latter with scale = ln 2, so that the factor is
+/// one).
 void score(const Strip& strip, const Span& span, double scale, std::span<float> scores, std::span<float> scratch);
 
-/// In place on scores[count][strip_width()]: p = exp2(s - max), and lse of each row (natural); sums[strip_width()] gets the row sums.
+/// In place on scores[count][strip_width()]: p = exp2(s - max), and lse of each row (natural); sums[strip_width()] gets
+/// the row sums.
 void softmax(const Strip& strip, std::int64_t count, std::span<float> scores, std::span<float> sums);
 
 /// out = (p v) / sum over one span, with the p and sums that softmax() left. Same register tiles as attend().
@@ -85,8 +89,8 @@ void weigh(const Strip& strip, const Span& span, std::span<const float> scores, 
            std::span<float> scratch);
 
 /// The k best keys of every query row of a strip, selected in a stream over one span: no buffer grows with span.count.
-/// Ties go to the lower key. Afterwards lane l owns found[l] (min(k, visible keys of the lane)) entries at keys[l * k ...]
-/// and scores[l * k ...] (base 2), in ascending key order. NaN scores: see attend_selected. Returns scored pairs.
+/// Ties go to the lower key. Afterwards lane l owns found[l] (min(k, visible keys of the lane)) entries at keys[l * k
+/// ...] and scores[l * k ...] (base 2), in ascending key order. NaN scores: see attend_selected. Returns scored pairs.
 struct TopkResult {
   std::span<std::int32_t> keys;    ///< [kMaxStrip * k]
   std::span<float> scores;         ///< [kMaxStrip * k]
@@ -97,8 +101,8 @@ struct TopkResult {
 std::int64_t select_topk(const Strip& strip, const Span& span, double scale, std::int64_t k, const TopkResult& result,
                          std::span<float> scratch);
 
-/// Softmax-weighted sum of selected values: for each lane, over its found keys with the scores in `selected`; writes out and lse.
-/// A poisoned lane becomes NaN as a whole.
+/// Softmax-weighted sum of selected values: for each lane, over its found keys with the scores in `selected`; writes
+/// out and lse. A poisoned lane becomes NaN as a whole.
 void attend_selected(const Strip& strip, const MatrixView<const float>& v, std::int64_t k, const TopkResult& selected);
 
 /// Query rows per strip at the SIMD target in use.

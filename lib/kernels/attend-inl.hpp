@@ -1,0 +1,159 @@
+// attend(): online softmax of a strip over spans of keys, tile by tile, with one pass over K and V and O(1) memory.
+//
+// After some tiles a lane holds the maximum m of its scores (base 2), l = sum of 2^(s - m), and o = sum of 2^(s - m) v.
+// A tile with a larger maximum m' first shrinks l and o by 2^(m - m').
+//
+// Not a number: the first run is optimistic, with masks by -inf and 0 weights. A NaN in a hidden row of V (0 * NaN) or
+// anywhere visible then shows in l or o, and the strip is done again by the careful variants, which never touch
+// what is hidden and never drop what is not. Finite inputs pay for one look at the result.
+#if defined(ATTNSCALE_KERNELS_ATTEND_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTNSCALE_KERNELS_ATTEND_INL
+#undef ATTNSCALE_KERNELS_ATTEND_INL
+#else
+#define ATTNSCALE_KERNELS_ATTEND_INL
+#endif
+
+#include <cmath>
+#include <numbers>
+
+#include "kernels/tiles-inl.hpp"
+#include "kernels/visibility-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace attnscale::kernels::HWY_NAMESPACE {
+
+/// The scratch memory of a strip; every part is a whole number of kWidth-wide rows.
+struct StripMemory {
+  float* q;  ///< [dim][kWidth]
+  float* o;  ///< [value_dim][kWidth]
+  float* s;  ///< [tile_keys][kWidth]
+  std::int64_t tile;
+};
+
+inline StripMemory divide(const Strip& strip, std::span<float> scratch) {
+  const std::int64_t dim = strip.q.width, value_dim = strip.out.width;
+  assert(static_cast<std::int64_t>(scratch.size()) >= attend_scratch(dim, value_dim));
+  assert(reinterpret_cast<std::uintptr_t>(scratch.data()) % 64 == 0);
+  float* q = scratch.data();
+  float* o = q + dim * kWidth;
+  return {q, o, o + value_dim * kWidth, tile_keys(dim, value_dim)};
+}
+
+struct OnlineState {
+  alignas(64) float m[kWidth];
+  alignas(64) float l[kWidth];
+};
+
+/// The empty state, or that which out and lse hold: m = lse, l = 1, o = out.
+inline void load_state(const Strip& strip, const StripMemory& memory, OnlineState& state) {
+  std::fill_n(state.m, kWidth, -kInfinity);
+  std::fill_n(state.l, kWidth, 0.0f);
+  std::fill_n(memory.o, strip.out.width * kWidth, 0.0f);
+  if (!strip.resume) return;
+  for (int lane = 0; lane < strip.count; ++lane) {
+    const float lse = *strip.lse.row(strip.rows[lane]);
+    if (lse == -kInfinity) continue;
+    state.m[lane] = static_cast<float>(double{lse} * std::numbers::log2e);
+    state.l[lane] = 1;
+    const float* row = strip.out.row(strip.rows[lane]);
+    for (std::int64_t c = 0; c < strip.out.width; ++c) memory.o[c * kWidth + lane] = row[c];
+  }
+}
+
+/// Takes in a tile whose scores lie in memory.s with maximum top.
+template <bool kCareful>
+inline void absorb_tile(const Rows& values, const float* top, const StripMemory& memory, OnlineState& state) {
+  const FloatTag f;
+  alignas(64) float shift[kWidth], decay[kWidth], sum[kWidth];
+  for (int v = 0; v < kWidth; v += kLanes) {
+    const Floats before = hn::Load(f, state.m + v);
+    const Floats after = larger<kCareful>(before, hn::Load(f, top + v));
+    hn::Store(after, f, state.m + v);
+    hn::Store(shift_of(after), f, shift + v);
+    hn::Store(exp2(hn::Sub(before, shift_of(after))), f, decay + v);
+  }
+  exponentiate_tile<kCareful>(values.count, shift, memory.s, sum);
+  for (int v = 0; v < kWidth; v += kLanes) {
+    const Floats l = hn::MulAdd(hn::Load(f, state.l + v), hn::Load(f, decay + v), hn::Load(f, sum + v));
+    hn::Store(l, f, state.l + v);
+  }
+  weigh_tile<kCareful>(values, memory.s, decay, memory.o);
+}
+
+/// Takes in one span; returns its visible pairs.
+template <bool kCareful>
+inline std::int64_t attend_span(const Strip& strip, const Span& span, const StripMemory& memory, OnlineState& state) {
+  const Visibility see = visibility(strip, span);
+  alignas(64) float top[kWidth];
+  std::int64_t pairs = 0;
+  for (const Section& section : see.sections) {
+    for (std::int64_t t = section.first; t < section.last; t += memory.tile) {
+      const std::int64_t count = std::min(memory.tile, section.last - t);
+      const Rows keys{span.k + t * span.k_stride, span.k_stride, count, strip.q.width};
+      const Rows values{span.v + t * span.v_stride, span.v_stride, count, strip.out.width};
+      score_tile(keys, memory.q, span.log2_bias, memory.s, top);
+      std::int64_t visible = strip.count * count;
+      if (section.masked || kCareful) visible = mask_tile<kCareful>(see, t, count, memory.s, top);
+      pairs += visible;
+      if (visible > 0) absorb_tile<kCareful>(values, top, memory, state);
+    }
+  }
+  return pairs;
+}
+
+/// True when l and o of every used lane are finite.
+inline bool all_finite(const Strip& strip, const StripMemory& memory, const OnlineState& state) {
+  // x * 0 is 0 for finite x and NaN otherwise; sums of zeros stay 0.
+  const FloatTag f;
+  alignas(64) float zero[kWidth];
+  for (int v = 0; v < kWidth; v += kLanes) {
+    Floats sum = hn::Mul(hn::Load(f, state.l + v), hn::Zero(f));
+    for (std::int64_t c = 0; c < strip.out.width; ++c) {
+      sum = hn::MulAdd(hn::Load(f, memory.o + c * kWidth + v), hn::Zero(f), sum);
+    }
+    hn::Store(sum, f, zero + v);
+  }
+  return std::all_of(zero, zero + strip.count, [](float x) { return x == 0; });
+}
+
+/// Natural log-sum-exp from a maximum in base 2 and the sum relative to it; -inf for an empty row.
+inline float natural_lse(float m, float l) {
+  if (l == 0) return -kInfinity;
+  return static_cast<float>((double{m} + std::log2(double{l})) * std::numbers::ln2);
+}
+
+/// Transposes o / l into the rows of out; a lane with l = 0 saw nothing and gives 0.
+inline void write_rows(const Strip& strip, const float* o, const float* l) {
+  for (int lane = 0; lane < strip.count; ++lane) {
+    const float inverse = l[lane] == 0 ? 0.0f : 1.0f / l[lane];
+    float* row = strip.out.row(strip.rows[lane]);
+    for (std::int64_t c = 0; c < strip.out.width; ++c) row[c] = o[c * kWidth + lane] * inverse;
+  }
+}
+
+template <bool kCareful>
+inline std::int64_t attend_spans(const Strip& strip, std::span<const Span> spans, const StripMemory& memory,
+                                 OnlineState& state) {
+  load_state(strip, memory, state);
+  std::int64_t pairs = 0;
+  for (const Span& span : spans) pairs += attend_span<kCareful>(strip, span, memory, state);
+  return pairs;
+}
+
+inline std::int64_t attend(const Strip& strip, std::span<const Span> spans, double scale, std::span<float> scratch) {
+  const StripMemory memory = divide(strip, scratch);
+  pack_queries(strip, scale * std::numbers::log2e, memory.q);
+  OnlineState state;
+  const std::int64_t pairs = attend_spans<false>(strip, spans, memory, state);
+  if (!all_finite(strip, memory, state)) attend_spans<true>(strip, spans, memory, state);
+  write_rows(strip, memory.o, state.l);
+  for (int lane = 0; lane < strip.count; ++lane) {
+    *strip.lse.row(strip.rows[lane]) = natural_lse(state.m[lane], state.l[lane]);
+  }
+  return pairs;
+}
+
+}  // namespace attnscale::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

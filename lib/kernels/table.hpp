@@ -1,0 +1,38 @@
+// The kernels of one SIMD target, as a table of functions: targets.cpp compiles them once per target, strip.cpp calls
+// through the table in use.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/strip.hpp"
+
+namespace attnscale::kernels {
+
+struct KernelTable {
+  int strip_width;
+  std::int64_t (*attend)(const Strip&, std::span<const Span>, double scale, std::span<float> scratch);
+  void (*score)(const Strip&, const Span&, double scale, std::span<float> scores, std::span<float> scratch);
+  void (*softmax)(const Strip&, std::int64_t count, std::span<float> scores, std::span<float> sums);
+  void (*weigh)(const Strip&, const Span&, std::span<const float> scores, std::span<const float> sums,
+                std::span<float> scratch);
+  std::int64_t (*select_topk)(const Strip&, const Span&, double scale, std::int64_t k, const TopkResult&,
+                              std::span<float> scratch);
+  void (*attend_selected)(const Strip&, const MatrixView<const float>& v, std::int64_t k, const TopkResult&);
+};
+
+struct Target {
+  std::string name;
+  const KernelTable* table;
+};
+
+/// The targets that were compiled and that this CPU can run, best first; never empty.
+std::vector<Target> compiled_targets();
+
+/// Candidates that select_topk() buffers per lane before it drops all but the k best: the larger, the rarer the
+/// selection, which costs about as much as the buffer is long.
+[[nodiscard]] constexpr std::int64_t candidate_capacity(std::int64_t k) {
+  return 2 * k + 64;
+}
+
+}  // namespace attnscale::kernels

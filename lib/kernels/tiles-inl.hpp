@@ -1,0 +1,172 @@
+// The two register tiles that all kernels share: scores of a tile of keys (QK), and the weighted sum of its values
+// (PV).
+//
+// Queries lie in lanes, so a key or value element is broadcast and multiplied by kVectors vectors of queries; no sum
+// ever runs across lanes. Scores of a tile: s[key][kWidth]. Output: o[column][kWidth]. K and V are read where they lie.
+#if defined(ATTNSCALE_KERNELS_TILES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTNSCALE_KERNELS_TILES_INL
+#undef ATTNSCALE_KERNELS_TILES_INL
+#else
+#define ATTNSCALE_KERNELS_TILES_INL
+#endif
+
+#include "kernels/simd-inl.hpp"
+#include "kernels/strip.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace attnscale::kernels::HWY_NAMESPACE {
+
+/// Some consecutive rows of K or V.
+struct Rows {
+  const float* first;
+  std::int64_t stride;
+  std::int64_t count;
+  std::int64_t width;
+};
+
+/// Writes factor * Q^T of the strip as packed[dim][kWidth]; unused lanes are 0.
+inline void pack_queries(const Strip& strip, double factor, float* HWY_RESTRICT packed) {
+  const std::int64_t dim = strip.q.width;
+  const float f = static_cast<float>(factor);
+  for (int lane = 0; lane < kWidth; ++lane) {
+    const float* row = lane < strip.count ? strip.q.row(strip.rows[lane]) : nullptr;
+    for (std::int64_t c = 0; c < dim; ++c) packed[c * kWidth + lane] = row != nullptr ? row[c] * f : 0.0f;
+  }
+}
+
+/// Scores of kKeys keys; raises top[kWidth], the maximum over the tile.
+template <int kKeys>
+HWY_NOINLINE void score_group(const Rows& k, const float* HWY_RESTRICT packed, float bias, float* HWY_RESTRICT s,
+                              float* HWY_RESTRICT top) {
+  const FloatTag f;
+  Floats sum[kKeys][kVectors];
+  const float* key[kKeys];
+  for (int r = 0; r < kKeys; ++r) {
+    key[r] = k.first + r * k.stride;
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(f);
+  }
+  const std::int64_t dim = k.width;
+  for (std::int64_t c = 0; c < dim; ++c) {
+    Floats q[kVectors];
+    for (int v = 0; v < kVectors; ++v) q[v] = hn::Load(f, packed + c * kWidth + v * kLanes);
+    for (int r = 0; r < kKeys; ++r) {
+      const Floats element = hn::Set(f, key[r][c]);
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(element, q[v], sum[r][v]);
+    }
+  }
+  const Floats offset = hn::Set(f, bias);
+  for (int v = 0; v < kVectors; ++v) {
+    Floats most = hn::Load(f, top + v * kLanes);
+    for (int r = 0; r < kKeys; ++r) {
+      const Floats score = hn::Add(sum[r][v], offset);
+      hn::Store(score, f, s + r * kWidth + v * kLanes);
+      most = hn::Max(most, score);
+    }
+    hn::Store(most, f, top + v * kLanes);
+  }
+}
+
+template <int kKeys>
+HWY_INLINE void score_keys(const Rows& k, const float* packed, float bias, float* s, float* top) {
+  if constexpr (kKeys > 1) {
+    if (k.count < kKeys) return score_keys<kKeys - 1>(k, packed, bias, s, top);
+  }
+  score_group<kKeys>(k, packed, bias, s, top);
+}
+
+/// Scores s[k.count][kWidth] of a tile; top[kWidth] becomes their maximum (it may drop a NaN). The tile is cut into
+/// groups of nearly equal size, since a small last group would leave the multiply-add units waiting.
+inline void score_tile(const Rows& k, const float* packed, float bias, float* s, float* top) {
+  const FloatTag f;
+  for (int v = 0; v < kVectors; ++v) hn::Store(infinitely_low(), f, top + v * kLanes);
+  for (std::int64_t done = 0, groups = (k.count + kGroup - 1) / kGroup; groups > 0; --groups) {
+    const std::int64_t keys = (k.count - done) / groups;
+    const Rows group{k.first + done * k.stride, k.stride, keys, k.width};
+    score_keys<kGroup>(group, packed, bias, s + done * kWidth, top);
+    done += keys;
+  }
+}
+
+/// o[kColumns][kWidth] = o * decay + sum over the tile of p * v, the sum starting from zero (two-level sums). When
+/// careful, p < 0 marks a hidden pair, whose value is not touched, for 0 * NaN is NaN.
+template <int kColumns, bool kCareful>
+HWY_NOINLINE void weigh_group(const Rows& values, const float* HWY_RESTRICT p, const float* HWY_RESTRICT decay,
+                              float* HWY_RESTRICT o) {
+  const FloatTag f;
+  Floats sum[kColumns][kVectors];
+  for (int r = 0; r < kColumns; ++r) {
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(f);
+  }
+  const float* value = values.first;
+  for (std::int64_t j = 0; j < values.count; ++j, value += values.stride) {
+    Floats weight[kVectors];
+    for (int v = 0; v < kVectors; ++v) weight[v] = hn::Load(f, p + j * kWidth + v * kLanes);
+    for (int r = 0; r < kColumns; ++r) {
+      const Floats element = hn::Set(f, value[r]);
+      for (int v = 0; v < kVectors; ++v) {
+        const Floats next = hn::MulAdd(element, weight[v], sum[r][v]);
+        sum[r][v] = kCareful ? hn::IfThenElse(hn::Lt(weight[v], hn::Zero(f)), sum[r][v], next) : next;
+      }
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    const Floats factor = hn::Load(f, decay + v * kLanes);
+    for (int r = 0; r < kColumns; ++r) {
+      float* at = o + r * kWidth + v * kLanes;
+      hn::Store(hn::MulAdd(hn::Load(f, at), factor, sum[r][v]), f, at);
+    }
+  }
+}
+
+template <int kColumns, bool kCareful>
+HWY_INLINE void weigh_columns(const Rows& values, std::int64_t columns, const float* p, const float* decay, float* o) {
+  if constexpr (kColumns > 1) {
+    if (columns < kColumns) return weigh_columns<kColumns - 1, kCareful>(values, columns, p, decay, o);
+  }
+  weigh_group<kColumns, kCareful>(values, p, decay, o);
+}
+
+/// o[width][kWidth] = o * decay[kWidth] + sum over the tile of p[count][kWidth] * v.
+template <bool kCareful>
+inline void weigh_tile(const Rows& values, const float* p, const float* decay, float* o) {
+  for (std::int64_t done = 0, groups = (values.width + kGroup - 1) / kGroup; groups > 0; --groups) {
+    const std::int64_t columns = (values.width - done) / groups;
+    const Rows part{values.first + done, values.stride, values.count, values.width};
+    weigh_columns<kGroup, kCareful>(part, columns, p, decay, o + done * kWidth);
+    done += columns;
+  }
+}
+
+/// p = exp2(s - shift) in place, sum[kWidth] = sum of p over the tile. When careful, hidden pairs (s = -inf) become -1
+/// and are left out of the sum.
+template <bool kCareful>
+inline void exponentiate_tile(std::int64_t count, const float* HWY_RESTRICT shift, float* HWY_RESTRICT s,
+                              float* HWY_RESTRICT sum) {
+  const FloatTag f;
+  Floats minus[kVectors], total[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    minus[v] = hn::Load(f, shift + v * kLanes);
+    total[v] = hn::Zero(f);
+  }
+  for (std::int64_t j = 0; j < count; ++j) {
+    for (int v = 0; v < kVectors; ++v) {
+      float* at = s + j * kWidth + v * kLanes;
+      const Floats score = hn::Load(f, at);
+      const Floats p = exp2(hn::Sub(score, minus[v]));
+      if constexpr (kCareful) {
+        const auto hidden = hn::Eq(score, infinitely_low());
+        total[v] = hn::Add(total[v], hn::IfThenZeroElse(hidden, p));
+        hn::Store(hn::IfThenElse(hidden, hn::Set(f, -1.0f), p), f, at);
+      } else {
+        total[v] = hn::Add(total[v], p);
+        hn::Store(p, f, at);
+      }
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) hn::Store(total[v], f, sum + v * kLanes);
+}
+
+}  // namespace attnscale::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
