@@ -13,6 +13,16 @@
 
 #include <hwy/highway.h>
 
+// Placed before a loop of constant length over a register tile: it must be unrolled, or the tile lives in memory and
+// the kernel runs at half speed. GCC does so late or not at all without being told.
+#ifndef ATTNSCALE_UNROLL
+#if HWY_COMPILER_CLANG
+#define ATTNSCALE_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define ATTNSCALE_UNROLL _Pragma("GCC unroll 32")
+#endif
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace attnscale::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;

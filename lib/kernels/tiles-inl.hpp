@@ -41,22 +41,29 @@ HWY_NOINLINE void score_group(const Rows& k, const float* HWY_RESTRICT packed, f
   const FloatTag f;
   Floats sum[kKeys][kVectors];
   const float* key[kKeys];
+  ATTNSCALE_UNROLL
   for (int r = 0; r < kKeys; ++r) {
     key[r] = k.first + r * k.stride;
+    ATTNSCALE_UNROLL
     for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(f);
   }
   const std::int64_t dim = k.width;
   for (std::int64_t c = 0; c < dim; ++c) {
     Floats q[kVectors];
+    ATTNSCALE_UNROLL
     for (int v = 0; v < kVectors; ++v) q[v] = hn::Load(f, packed + c * kWidth + v * kLanes);
+    ATTNSCALE_UNROLL
     for (int r = 0; r < kKeys; ++r) {
       const Floats element = hn::Set(f, key[r][c]);
+      ATTNSCALE_UNROLL
       for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(element, q[v], sum[r][v]);
     }
   }
   const Floats offset = hn::Set(f, bias);
+  ATTNSCALE_UNROLL
   for (int v = 0; v < kVectors; ++v) {
     Floats most = hn::Load(f, top + v * kLanes);
+    ATTNSCALE_UNROLL
     for (int r = 0; r < kKeys; ++r) {
       const Floats score = hn::Add(sum[r][v], offset);
       hn::Store(score, f, s + r * kWidth + v * kLanes);
@@ -78,6 +85,7 @@ HWY_INLINE void score_keys(const Rows& k, const float* packed, float bias, float
 /// groups of nearly equal size, since a small last group would leave the multiply-add units waiting.
 inline void score_tile(const Rows& k, const float* packed, float bias, float* s, float* top) {
   const FloatTag f;
+  ATTNSCALE_UNROLL
   for (int v = 0; v < kVectors; ++v) hn::Store(infinitely_low(), f, top + v * kLanes);
   for (std::int64_t done = 0, groups = (k.count + kGroup - 1) / kGroup; groups > 0; --groups) {
     const std::int64_t keys = (k.count - done) / groups;
@@ -94,23 +102,30 @@ HWY_NOINLINE void weigh_group(const Rows& values, const float* HWY_RESTRICT p, c
                               float* HWY_RESTRICT o) {
   const FloatTag f;
   Floats sum[kColumns][kVectors];
+  ATTNSCALE_UNROLL
   for (int r = 0; r < kColumns; ++r) {
+    ATTNSCALE_UNROLL
     for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(f);
   }
   const float* value = values.first;
   for (std::int64_t j = 0; j < values.count; ++j, value += values.stride) {
     Floats weight[kVectors];
+    ATTNSCALE_UNROLL
     for (int v = 0; v < kVectors; ++v) weight[v] = hn::Load(f, p + j * kWidth + v * kLanes);
+    ATTNSCALE_UNROLL
     for (int r = 0; r < kColumns; ++r) {
       const Floats element = hn::Set(f, value[r]);
+      ATTNSCALE_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         const Floats next = hn::MulAdd(element, weight[v], sum[r][v]);
         sum[r][v] = kCareful ? hn::IfThenElse(hn::Lt(weight[v], hn::Zero(f)), sum[r][v], next) : next;
       }
     }
   }
+  ATTNSCALE_UNROLL
   for (int v = 0; v < kVectors; ++v) {
     const Floats factor = hn::Load(f, decay + v * kLanes);
+    ATTNSCALE_UNROLL
     for (int r = 0; r < kColumns; ++r) {
       float* at = o + r * kWidth + v * kLanes;
       hn::Store(hn::MulAdd(hn::Load(f, at), factor, sum[r][v]), f, at);
@@ -144,11 +159,13 @@ inline void exponentiate_tile(std::int64_t count, const float* HWY_RESTRICT shif
                               float* HWY_RESTRICT sum) {
   const FloatTag f;
   Floats minus[kVectors], total[kVectors];
+  ATTNSCALE_UNROLL
   for (int v = 0; v < kVectors; ++v) {
     minus[v] = hn::Load(f, shift + v * kLanes);
     total[v] = hn::Zero(f);
   }
   for (std::int64_t j = 0; j < count; ++j) {
+    ATTNSCALE_UNROLL
     for (int v = 0; v < kVectors; ++v) {
       float* at = s + j * kWidth + v * kLanes;
       const Floats score = hn::Load(f, at);
@@ -163,6 +180,7 @@ inline void exponentiate_tile(std::int64_t count, const float* HWY_RESTRICT shif
       }
     }
   }
+  ATTNSCALE_UNROLL
   for (int v = 0; v < kVectors; ++v) hn::Store(total[v], f, sum + v * kLanes);
 }
 
