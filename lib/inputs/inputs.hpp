@@ -32,15 +32,16 @@ struct Inputs {
 /// Throws InputError for an unknown family or a file set that cannot be read, before any work is done.
 void check_input(const std::string& input);
 
-/// The sizes that a file input holds (queries, keys, heads, kv_heads, dim, value_dim, batch); empty for generated families.
+/// The sizes that a file input holds (queries, keys, heads, kv_heads, dim, value_dim, batch); empty for generated
+/// families.
 std::optional<Shape> input_shape(const std::string& input);
 
 /// "npy:whisper-l2" for a file input (base name only), the family's name otherwise: what records show.
 std::string input_label(const std::string& input);
 
-/// Makes the inputs of a problem. Generated values depend on (seed, tensor, batch item, head, row, column) alone: the same bytes for any
-/// thread count, order or slice. A file input is cut to the first rows and, from first_head on, the first heads.
-/// Throws InputError when a file holds less than the problem asks for.
+/// Makes the inputs of a problem. Generated values depend on (seed, tensor, batch item, head, row, column) alone: the
+/// same bytes for any thread count, order or slice. A file input is cut to the first rows and, from first_head on, the
+/// first heads. Throws InputError when a file holds less than the problem asks for.
 Inputs make_inputs(const Problem& problem);
 
 }  // namespace attnscale
