@@ -1,0 +1,189 @@
+// attend() against the definition in fp64, for every SIMD target.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "naive.hpp"
+
+using namespace kernel_test;
+using attnscale::kernels::Span;
+using attnscale::kernels::Strip;
+
+namespace {
+
+std::vector<Seen> keys_between(std::int64_t first, std::int64_t last) {
+  std::vector<Seen> seen;
+  for (std::int64_t j = first; j < last; ++j) seen.push_back({j});
+  return seen;
+}
+
+SpanList whole(const Case& c) {
+  return [&c](const Strip&) { return std::vector<Span>{span_of(c, 0, c.k.view().rows)}; };
+}
+
+void check_all(const Case& c) {
+  for (std::int64_t i = 0; i < c.q.view().rows; ++i) check_row(c, i, keys_between(0, c.k.view().rows));
+  CHECK(c.out.padding_is_untouched());
+  CHECK(c.lse.padding_is_untouched());
+}
+
+}  // namespace
+
+TEST_CASE("attend at odd numbers of queries and keys, misaligned, with NaN between the rows") {
+  const std::vector<std::int64_t> sizes{1, 2, 7, 15, 16, 17, 31, 33, 63, 64, 65, 100};
+  for_each_target([&] {
+    for (std::size_t s = 0; s < sizes.size(); ++s) {
+      const std::int64_t queries = sizes[s], keys = sizes[(s * 5 + 3) % sizes.size()];
+      for (const std::int64_t n : {keys, queries}) {
+        Case c = make_case(queries, n, 33, 17, {1, 3});
+        CHECK(attend_all(c, whole(c)) == queries * n);
+        check_all(c);
+      }
+    }
+  });
+}
+
+TEST_CASE("attend at odd head sizes, reading nothing behind the last row") {
+  const std::vector<std::int64_t> sizes{1, 3, 8, 33, 64, 80, 128, 130};
+  for_each_target([&] {
+    for (std::size_t s = 0; s < sizes.size(); ++s) {
+      for (const std::size_t other : {s, (s + 3) % sizes.size()}) {
+        Case c = make_case(19, 70, sizes[s], sizes[other]);
+        CHECK(attend_all(c, whole(c)) == 19 * 70);
+        check_all(c);
+      }
+    }
+  });
+}
+
+TEST_CASE("attend takes rows of a strip in any order and distance") {
+  for_each_target([] {
+    Case c = make_case(90, 40, 16, 8, {3, 5});
+    std::vector<std::int32_t> order;
+    for (std::int32_t i = 0; i < 90; i += 2) order.push_back(i);
+    std::shuffle(order.begin(), order.end(), std::mt19937(5));
+    CHECK(attend_all(c, whole(c), false, order) == 45 * 40);
+    for (std::int64_t i = 0; i < 90; i += 2) check_row(c, i, keys_between(0, 40));
+    for (std::int64_t i = 1; i < 90; i += 2) CHECK(*c.lse.row(i) == 7.0f);
+  });
+}
+
+TEST_CASE("attend over strided keys sees every third one") {
+  for_each_target([] {
+    Case c = make_case(20, 100, 24, 12, {1, 1});
+    attend_all(c, [&](const Strip&) {
+      Span span = span_of(c, 1, 33);
+      span.k_stride *= 3;
+      span.v_stride *= 3;
+      return std::vector<Span>{span};
+    });
+    std::vector<Seen> seen;
+    for (std::int64_t j = 0; j < 33; ++j) seen.push_back({1 + 3 * j});
+    for (std::int64_t i = 0; i < 20; ++i) check_row(c, i, seen);
+  });
+}
+
+TEST_CASE("attend over several spans with biases is one softmax over their union") {
+  for_each_target([] {
+    Case c = make_case(37, 120, 16, 20);
+    attend_all(c, [&](const Strip&) {
+      std::vector<Span> spans{span_of(c, 50, 70), span_of(c, 0, 0), span_of(c, 0, 1), span_of(c, 3, 40)};
+      spans[0].log2_bias = 6.5f;
+      spans[3].log2_bias = -2.25f;
+      return spans;
+    });
+    std::vector<Seen> seen{{0, 0.0}};
+    for (std::int64_t j = 50; j < 120; ++j) seen.push_back({j, 6.5 * std::log(2.0)});
+    for (std::int64_t j = 3; j < 43; ++j) seen.push_back({j, -2.25 * std::log(2.0)});
+    for (std::int64_t i = 0; i < 37; ++i) check_row(c, i, seen);
+  });
+}
+
+TEST_CASE("attend without spans gives 0 and -inf") {
+  for_each_target([] {
+    Case c = make_case(5, 3, 4, 6);
+    CHECK(attend_all(c, [](const Strip&) { return std::vector<Span>{}; }) == 0);
+    for (std::int64_t i = 0; i < 5; ++i) {
+      CHECK(std::all_of(c.out.row(i), c.out.row(i) + 6, [](float x) { return x == 0; }));
+      CHECK(*c.lse.row(i) == -std::numeric_limits<float>::infinity());
+    }
+  });
+}
+
+TEST_CASE("resume goes on from the stored state: disjoint key sets merge, empty states add nothing") {
+  for_each_target([] {
+    Case c = make_case(35, 150, 32, 33);
+    const auto part = [&](std::int64_t first, std::int64_t count) {
+      return [&c, first, count](const Strip&) { return std::vector<Span>{span_of(c, first, count)}; };
+    };
+    const auto nothing = [](const Strip&) { return std::vector<Span>{}; };
+    attend_all(c, nothing);
+    attend_all(c, nothing, true);  // empty merged with empty
+    CHECK(*c.lse.row(3) == -std::numeric_limits<float>::infinity());
+    attend_all(c, part(0, 70), true);
+    for (std::int64_t i = 0; i < 35; ++i) check_row(c, i, keys_between(0, 70), 1);
+    attend_all(c, nothing, true);
+    attend_all(c, part(70, 80), true);
+    for (std::int64_t i = 0; i < 35; ++i) check_row(c, i, keys_between(0, 150), 3);
+  });
+}
+
+TEST_CASE("attend with large logits: 1e4 apart, and -1e4 or -5e4 as valid scores") {
+  for_each_target([] {
+    Case wide = make_case(17, 80, 16, 8, {}, 50);  // |s| up to about 1e4
+    attend_all(wide, whole(wide));
+    check_all(wide);
+    for (const float level : {-1e4f, -5e4f, 1e4f}) {
+      Case c = make_case(17, 80, 16, 8);
+      for (std::int64_t i = 0; i < 17; ++i) {
+        std::fill_n(c.q.row(i), 16, 0.0f);
+        c.q.row(i)[0] = 4 * level;  // scale is 1/4
+      }
+      for (std::int64_t j = 0; j < 80; ++j) c.k.row(j)[0] = 1;
+      attend_all(c, whole(c));
+      check_all(c);
+      CHECK(std::abs(*c.lse.row(0) - (level + std::log(80.0))) < 1e-2);
+    }
+  });
+}
+
+TEST_CASE("a weight that underflows is exactly 0, not 2^-126") {
+  for_each_target([] {
+    Case c = make_case(3, 2, 1, 1);
+    c.scale = 1;
+    for (std::int64_t i = 0; i < 3; ++i) c.q.row(i)[0] = 1;
+    c.k.row(0)[0] = 0;
+    c.k.row(1)[0] = -88.0f;  // 2^-126.96
+    c.v.row(0)[0] = 0;
+    c.v.row(1)[0] = 3e38f;
+    attend_all(c, whole(c));
+    CHECK(c.out.row(1)[0] == 0.0f);
+    c.k.row(1)[0] = -87.0f;  // 2^-125.5
+    attend_all(c, whole(c));
+    CHECK(c.out.row(1)[0] == Approx(3e38 * std::exp(-87.0)).epsilon(1e-5));
+  });
+}
+
+TEST_CASE("sums have two levels: equal keys give their common value at n = 4096") {
+  for_each_target([] {
+    Case c = make_case(1, 4096, 4, 3);
+    std::fill_n(c.q.row(0), 4, 0.0f);
+    for (std::int64_t j = 0; j < 4096; ++j) {
+      for (int e = 0; e < 3; ++e) c.v.row(j)[e] = 0.1f + 0.2f * static_cast<float>(e);
+    }
+    attend_all(c, whole(c));
+    check_row(c, 0, keys_between(0, 4096));
+    // One chain of 4096 additions of 0.1f is off by 5e-5 of the sum; two levels leave a few u.
+    for (int e = 0; e < 3; ++e) CHECK(c.out.row(0)[e] == Approx(0.1f + 0.2f * static_cast<float>(e)).epsilon(2e-6));
+  });
+}
+
+TEST_CASE("one value per row gives one: outputs are convex combinations") {
+  for_each_target([] {
+    Case c = make_case(16, 300, 64, 2);
+    for (std::int64_t j = 0; j < 300; ++j) std::fill_n(c.v.row(j), 2, 1.0f);
+    attend_all(c, whole(c));
+    for (std::int64_t i = 0; i < 16; ++i) CHECK(c.out.row(i)[1] == Approx(1).epsilon(1e-6));
+  });
+}
