@@ -1,0 +1,146 @@
+#include "analysis/growth.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+namespace attnscale {
+namespace {
+
+/// Recursive descent over  sum := product {+ product},  product := factor {[* /] factor},  factor := base [^ number].
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  std::optional<Growth> whole() {
+    const Growth growth = sum();
+    skip_space();
+    if (failed_ || at_ != text_.size()) return std::nullopt;
+    return growth;
+  }
+
+ private:
+  [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  void skip_space() {
+    while (peek() == ' ') ++at_;
+  }
+  bool accept(char c) {
+    skip_space();
+    if (peek() != c) return false;
+    ++at_;
+    return true;
+  }
+
+  Growth sum() {
+    Growth fastest = product();
+    while (!failed_ && (accept('+') || accept('-'))) fastest = std::max(fastest, product());
+    return fastest;
+  }
+
+  Growth product() {
+    Growth total = factor();
+    while (!failed_) {
+      const bool divides = accept('/');
+      if (!divides) accept('*');
+      skip_space();
+      if (!divides && !starts_factor()) break;
+      const Growth next = factor();
+      const double sign = divides ? -1 : 1;
+      total = {total.power + sign * next.power, total.log + sign * next.log};
+    }
+    return total;
+  }
+
+  [[nodiscard]] bool starts_factor() const {
+    return std::isalnum(static_cast<unsigned char>(peek())) != 0 || peek() == '(';
+  }
+
+  Growth factor() {
+    Growth growth = base();
+    if (accept('^')) {
+      const double exponent = number();
+      growth = {growth.power * exponent, growth.log * exponent};
+    }
+    return growth;
+  }
+
+  Growth base() {
+    skip_space();
+    if (accept('(')) {
+      const Growth inside = sum();
+      if (!accept(')')) failed_ = true;
+      return inside;
+    }
+    if (!starts_factor()) {
+      failed_ = true;
+      return {};
+    }
+    const std::string_view word = name();
+    if (word == "n" || word == "N" || word == "n_q" || word == "n_k") return {1, 0};
+    if (word == "sqrt") {
+      const Growth inside = factor();
+      return {inside.power / 2, inside.log / 2};
+    }
+    // The logarithm of anything that grows like a power grows like lg n.
+    if (word == "log" || word == "lg" || word == "ln") return {0, factor().power > 0 ? 1.0 : 0.0};
+    return {};
+  }
+
+  std::string_view name() {
+    const std::size_t start = at_;
+    while (std::isalnum(static_cast<unsigned char>(peek())) != 0 || peek() == '_' || peek() == '.') ++at_;
+    return text_.substr(start, at_ - start);
+  }
+
+  double number() {
+    const bool bracket = accept('(');
+    skip_space();
+    double value = 0;
+    const auto [stop, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    failed_ = failed_ || error != std::errc();
+    at_ = static_cast<std::size_t>(stop - text_.data());
+    if (accept('/')) value /= number();
+    if (bracket && !accept(')')) failed_ = true;
+    return value;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+double Growth::at(double n) const {
+  return std::pow(n, power) * std::pow(std::log2(n), log);
+}
+
+double Growth::local_exponent(double n) const {
+  return power + log / std::log(n);
+}
+
+std::span<const GrowthClass> growth_classes() {
+  static const std::vector<GrowthClass> classes = {
+      {"O(1)", {}},
+      {"O(lg n)", {{0, 1}}},
+      {"O(sqrt n)", {{0.5, 0}}},
+      {"O(n)", {{1, 0}}},
+      {"O(n lg n)", {{1, 1}}},
+      {"O(n^1.5)", {{1.5, 0}}},
+      {"O(n^2)", {{2, 0}}},
+      {"O(n^2 lg n)", {{2, 1}}},
+      {"O(n^3)", {{3, 0}}},
+      {"O(n + n lg n)", {{1, 0}, {1, 1}}},
+      {"O(n + n^2)", {{1, 0}, {2, 0}}},
+      {"O(n) with a step", {{1, 0}}, true},
+  };
+  return classes;
+}
+
+std::optional<Growth> parse_growth(std::string_view text) {
+  if (text.starts_with("O(") && text.ends_with(")")) text = text.substr(2, text.size() - 3);
+  return Parser(text).whole();
+}
+
+}  // namespace attnscale

@@ -1,0 +1,41 @@
+// Classes of growth: what a time or a count may be fitted by, and what theory says in words such as "O(n w)".
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnscale {
+
+/// n^power (lg n)^log, up to a constant factor.
+struct Growth {
+  double power = 0;
+  double log = 0;
+  bool operator==(const Growth&) const = default;
+  auto operator<=>(const Growth&) const = default;
+
+  /// n^power (lg n)^log; lg is the logarithm to base 2.
+  [[nodiscard]] double at(double n) const;
+  /// d ln / d ln n at n: what a local exponent near n should be.
+  [[nodiscard]] double local_exponent(double n) const;
+};
+
+/// A fitted form: a + sum of c_k g_k(n), the terms in rising order. With `step`, the one term has two coefficients, one
+/// up to some n and a larger one beyond it.
+struct GrowthClass {
+  std::string_view name;
+  std::vector<Growth> terms;  ///< none: the constant alone
+  bool step = false;
+  [[nodiscard]] Growth leading() const { return terms.empty() ? Growth{} : terms.back(); }
+};
+
+/// All classes that a fit chooses among, simplest first.
+std::span<const GrowthClass> growth_classes();
+
+/// Growth in n of an expression such as "O(n sqrt n)", "O(n (w + g))", "n^2 d", "O(n log n)": `n`, `n_q` and `n_k`
+/// grow, every other name or number is a constant, a sum grows like its fastest term. Nothing when it cannot be read.
+std::optional<Growth> parse_growth(std::string_view text);
+
+}  // namespace attnscale
