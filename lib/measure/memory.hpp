@@ -6,8 +6,10 @@
 
 namespace attnscale {
 
-/// Counters over all new/delete forms and the malloc family. The hooks are one object file (allocation_counter.cpp) that only
-/// the program links; without it, and under sanitizers, every reading is empty.
+/// Counters over the malloc family, on which every form of new and delete stands. Bytes are those that the program
+/// asked for, not what the allocator rounds them to: so they are the same in every run and can be compared exactly. The
+/// hooks are one object (allocation_counter.cpp) that only the program links; without it, off glibc and under
+/// sanitizers every reading is empty.
 struct AllocationReading {
   std::int64_t live_bytes = 0;
   std::int64_t peak_bytes = 0;  ///< since the last reset
@@ -17,7 +19,15 @@ std::optional<AllocationReading> read_allocations();
 /// Sets peak = live.
 void reset_allocation_peak();
 
-/// Peak live minus entry live between construction and bytes(); atomic over threads.
+/// What the hooks offer; they register themselves before main.
+struct AllocationHooks {
+  AllocationReading (*read)();
+  void (*reset_peak)();
+};
+void register_allocation_hooks(AllocationHooks hooks);
+
+/// Peak live minus entry live between construction and bytes(), over all threads. Regions do not nest: each resets the
+/// peak.
 class CountedRegion {
  public:
   CountedRegion();
@@ -27,12 +37,14 @@ class CountedRegion {
   std::optional<std::int64_t> entry_live_;
 };
 
-/// Resets the resident high-water mark (writes 5 to /proc/self/clear_refs) and returns VmRSS in bytes; empty when unavailable.
+/// Resets the resident high-water mark (writes 5 to /proc/self/clear_refs) and returns VmRSS in bytes; empty when
+/// unavailable.
 std::optional<std::int64_t> reset_resident_peak();
 /// VmHWM in bytes; empty when unavailable. Meaningful in a fresh process only.
 std::optional<std::int64_t> resident_peak();
 
-/// MemAvailable of /proc/meminfo, capped by the cgroup's limit and RLIMIT_AS, in bytes; empty when unknown.
+/// What can still be allocated without swapping, in bytes: the least of MemAvailable, what the memory cgroup (v1 or v2)
+/// and its ancestors leave, and what RLIMIT_AS leaves. Empty when unknown.
 std::optional<std::int64_t> free_memory();
 
 }  // namespace attnscale

@@ -1,5 +1,5 @@
-// Timing by Google Benchmark: samples come out of a benchmark::State loop with a fixed number of iterations. This library
-// times callables and knows nothing of attention.
+// Timing by Google Benchmark: samples come out of a benchmark::State loop with a fixed number of iterations. This
+// library times callables and knows nothing of attention.
 #pragma once
 
 #include <cstdint>
@@ -16,45 +16,52 @@ struct Timed {
   std::function<void()> call;
   /// Stage times of the latest call by name, or null. Read after each call, outside the timed region.
   std::function<std::vector<std::pair<std::string, std::int64_t>>()> stages;
-  /// Predicted time of one call; 0 = unknown.
-  double expected_ns = 0;
 };
 
 struct TimingOptions {
   int min_rounds = 7;
-  double max_time_s = 2;           ///< per callable; never cuts below min_rounds
-  double precision = 0.01;         ///< stop when the half width of the CI of the ratio to the baseline is below this
-  double sample_floor_ns = 10e6;   ///< iterations are chosen so that a sample lasts at least this
-  std::uint64_t seed = 0;          ///< of the order within rounds
-  int baseline = -1;               ///< index of the callable that ratios refer to; -1: none, the median's own CI decides
+  double max_time_s = 2;          ///< per callable; never cuts below min_rounds
+  double precision = 0.01;        ///< stop when the half width of the CI of the ratio to the baseline is below this
+  double sample_floor_ns = 10e6;  ///< iterations are chosen so that a sample lasts at least this
+  std::uint64_t seed = 0;         ///< of the order within rounds
+  int baseline = -1;              ///< index of the callable that ratios refer to; -1: none, the median's own CI decides
 };
 
 struct TimeSample {
   int round = 0;
-  int order = 0;                   ///< place within the round
-  std::int64_t start_ns = 0;       ///< since the first sample, monotonic
+  int order = 0;              ///< place within the round
+  std::int64_t start_ns = 0;  ///< since the first sample, monotonic
   std::int64_t iterations = 1;
-  double time_ns = 0;              ///< per call
+  double time_ns = 0;  ///< per call
 };
 
 struct StageSample {
   int round = 0;
   std::string stage;
-  double time_ns = 0;              ///< per call
+  double time_ns = 0;  ///< per call
 };
 
 struct Timing {
   std::vector<TimeSample> samples;
   std::vector<StageSample> stages;
+  std::string error;  ///< what a callable threw; it has left the rounds, the samples are those from before
 };
 
-/// Half width, relative to the centre, of the 95 % CI of a set of values; infinity when there are too few. Given by the caller so
-/// that statistics stay in lib/analysis.
+/// Half width, relative to the centre, of the 95 % CI of the median of a set of positive values; infinity when there
+/// are too few. Given by the caller so that statistics stay in lib/analysis.
 using RelativeHalfWidth = std::function<double(const std::vector<double>&)>;
 
-/// Measures all callables in interleaved rounds (seeded Latin-square order), one warm-up call each first. A callable leaves the
-/// rounds when it is precise enough or its time is up; the baseline stays until the last one has left.
-/// `keep_going` is asked before every sample; false ends the measurement with what there is (Ctrl-C).
+/// Measures all callables in interleaved rounds (see round_order), each after a warm-up call and a calibration of its
+/// iterations. After min_rounds a callable leaves when it is precise enough or its time is up:
+///  - with a baseline, `half_width` judges the ratios to the baseline within each round, else the callable's own times;
+///  - the baseline stays until the last other one has left, but when its own time is up all leave, for without it
+///    there are no more ratios;
+///  - a callable that throws leaves at once with Timing::error set, and the others go on; when the baseline throws,
+///  they
+///    are judged by their own times.
+/// One process-wide measurement at a time: Google Benchmark's registry is global, and what was registered there is
+/// cleared. `keep_going` is asked before every sample; false ends the measurement with what there is (Ctrl-C). It may
+/// be null.
 std::vector<Timing> measure_interleaved(const std::vector<Timed>& callables, const TimingOptions& options,
                                         const RelativeHalfWidth& half_width, const std::function<bool()>& keep_going);
 
