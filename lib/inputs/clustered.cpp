@@ -5,8 +5,10 @@
 // A row at position p belongs to one of the ceil(sqrt(p + 1)) clusters that exist by then, so that the clusters grow
 // like the root of the length (as words do in text: Heaps' law), a longer problem begins with the same rows, and a
 // causal query always seeks a cluster of its past. k = centre + noise, q = gap / sqrt(dim) * centre + noise, with
-// centres of unit deviation: q.k / sqrt(dim) is about `gap` inside the cluster and about 0 outside, in any dim. The
-// profile needs dim >= 16 or so: in fewer dimensions centres overlap.
+// centres of unit deviation: q.k / sqrt(dim) is about `gap` inside the cluster and about 0 outside, in any dim.
+//
+// Mass in the 64 largest (causal, second half, dim 64): 0.86 at n = 4096, 0.59 at 16384, 0.30 at 131072, where a
+// cluster holds 362 keys on average (gaussian: 0.14, 0.06, 0.01). Below dim 16 or so centres overlap.
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,7 @@
 #include "inputs/hash.hpp"
 
 #include <memory>
+#include <new>
 
 #include <fmt/format.h>
 #define XXH_INLINE_ALL

@@ -1,10 +1,13 @@
 // Input family `local`: models heads that look at their neighbourhood. Queries and keys are rotary position codes
-// (Su et al., "RoFormer", 2021) plus noise. Pair t of columns is (cos, sin) of position * w_t, so that
-// q_i.k_j is proportional to the mean over t of cos(w_t (i - j)). With w_t log-uniform between 1/1024 and 1/4 (one in
-// each of dim/2 equal strata, own to the head) this falls like the logarithm of the distance: attention falls as its
-// power, about distance^-2.5, with the tail that real heads have. Windows should do well here. An odd last column is
-// noise alone. The profile needs dim >= 32: few wavelengths come round again. Positions are those of the keys: a query
-// stands at index + keys - queries.
+// (Su et al., "RoFormer", 2021) plus noise. Pair t of columns is (cos, sin) of position * w_t, so that q_i.k_j is
+// proportional to the mean over t of cos(w_t (i - j)). With w_t log-uniform between 1/1024 and 1/4 (one in each of
+// dim/2 equal strata, own to the head) this falls like the logarithm of the distance: attention falls as its power,
+// about distance^-2.5, with the tail that real heads have. Windows should do well here. An odd last column is noise
+// alone. Positions are those of the keys: a query stands at index + keys - queries.
+//
+// Mass within 64 keys (causal, second half): in dim 64 0.99 at n = 16384 and 0.92 at n = 131072, in dim 32 0.94 and
+// 0.74; with fewer wavelengths far keys come round again.
+#include <algorithm>
 #include <cmath>
 
 #include "inputs/families.hpp"

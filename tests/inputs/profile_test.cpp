@@ -112,3 +112,14 @@ TEST_CASE("local and needle follow the position when a few queries attend to man
   CHECK(profile_of(problem).needle > 0.95);
   CHECK(profile_of(problem).within_64 < 0.02);
 }
+
+TEST_CASE("real heads show the character that studies/data/README.md states") {
+  Problem problem = problem_of("npy:" ATTNSCALE_SOURCE_DIR "/studies/data/bytelm-l2", {1, 1, 1, 8192, 8192, 64, 64});
+  problem.mask = Mask::causal;
+  problem.first_head = 1;
+  CHECK(profile_of(problem).within_64 > 0.85);  // README: 0.94
+  problem.first_head = 2;
+  const Profile far = profile_of(problem);
+  CHECK(far.within_64 < 0.35);      // README: 0.18
+  CHECK(far.in_64_largest > 0.65);  // README: 0.78
+}
