@@ -42,7 +42,7 @@ struct Method {
   std::string_view paper;
   std::string_view complexity;  ///< "O(n^2)", "O(n w)", ...
   Contract contract = Contract::exact;
-  std::span<const ParamSpec> params;
+  std::span<const ParamSpec> params = {};
 
   /// Why no problem at all could use these parameters (bad input), or nothing. May be null.
   std::optional<std::string> (*invalid)(const Params&) = nullptr;
