@@ -1,0 +1,260 @@
+// LSH attention with hashes of queries and keys of their own: in each round a query sees the keys of its bucket.
+// Queries and keys are sorted by (bucket, position), keys and values gathered in that order, and strips of neighbouring
+// queries in sorted order attend to the interval of keys that their buckets take; inside a bucket keys ascend, so a
+// causal mask cuts the interval short. Later rounds go on from the output of the earlier ones and hide the pairs that
+// those have met.
+//
+// scored_pairs: over rounds, pairs of one bucket that the mask allows, repetitions included.
+#include <algorithm>
+#include <array>
+
+#include "core/numbers.hpp"
+#include "kernels/strip.hpp"
+#include "methods/counting_sort.hpp"
+#include "methods/lsh_hash.hpp"
+#include "methods/patterns.hpp"
+
+namespace attnscale::methods::lsh_parts {
+namespace {
+
+constexpr std::int64_t kTaskRows = 128;
+constexpr std::int64_t kGatherRows = 1024;
+
+struct Layout {
+  Setup setup;
+  Table query_code;    // by query
+  Table query_sorted;  // queries by (bucket, position)
+  Table key_code;
+  Table key_sorted;
+  Table key_start;                   // [buckets + 1]: first place of each bucket in key_sorted
+  SharedBuffer<float> k;             // [batch][kv_heads][keys][dim], in the sorted order of the round
+  SharedBuffer<float> v;             // the same, value_dim
+  Table met;                         // [kv lists][earlier round][keys]: their codes in the sorted order of this round
+  WorkerBuffer<std::int32_t> start;  // of a sort of queries, which nobody needs afterwards
+  WorkerBuffer<std::int32_t> lane_met;   // [earlier round][kMaxStrip]
+  WorkerBuffer<std::int32_t> intervals;  // [span][lo, hi][kMaxStrip]
+  WorkerBuffer<float> scratch;
+};
+
+Layout declare(ScratchLayout& scratch, const Setup& setup) {
+  const Shape& s = setup.problem.shape;
+  const std::int64_t lists = s.batch * s.heads;
+  const std::int64_t kv_lists = s.batch * s.kv_heads;
+  const std::int64_t starts = setup.buckets.count() + 1;
+  constexpr std::int64_t kLanes = kernels::kMaxStrip;
+  return {setup,
+          declare_table(scratch, lists, setup.rounds, s.queries),
+          declare_table(scratch, lists, setup.rounds, s.queries),
+          declare_table(scratch, kv_lists, setup.rounds, s.keys),
+          declare_table(scratch, kv_lists, setup.rounds, s.keys),
+          declare_table(scratch, kv_lists, setup.rounds, starts),
+          scratch.shared<float>(kv_lists * s.keys * s.dim),
+          scratch.shared<float>(kv_lists * s.keys * s.value_dim),
+          declare_table(scratch, kv_lists, setup.rounds - 1, s.keys),
+          scratch.per_worker<std::int32_t>(starts),
+          scratch.per_worker<std::int32_t>(setup.rounds * kLanes),
+          scratch.per_worker<std::int32_t>(kLanes * 2 * kLanes),
+          scratch.per_worker<float>(kernels::attend_scratch(s.dim, s.value_dim))};
+}
+
+Stage sort_stage(const Layout& layout) {
+  const Shape& s = layout.setup.problem.shape;
+  const std::int64_t rounds = layout.setup.rounds;
+  const std::int64_t query_tasks = s.batch * s.heads * rounds;
+  return {"sort", query_tasks + s.batch * s.kv_heads * rounds, [=](const TaskContext& context, std::int64_t task) {
+            const bool queries = task < query_tasks;
+            const std::int64_t list = (queries ? task : task - query_tasks) / rounds;
+            const std::int64_t round = task % rounds;  // query_tasks is a multiple of rounds
+            if (queries) {
+              counting_sort(layout.query_code.of(context, list, round), layout.query_sorted.of(context, list, round),
+                            context.get(layout.start));
+            } else {
+              counting_sort(layout.key_code.of(context, list, round), layout.key_sorted.of(context, list, round),
+                            layout.key_start.of(context, list, round));
+            }
+          }};
+}
+
+Stage gather_stage(const Layout& layout, std::int64_t round) {
+  const Shape s = layout.setup.problem.shape;
+  const std::int64_t chunks = ceil_div(s.keys, kGatherRows);
+  return {"gather", s.batch * s.kv_heads * chunks, [=](const TaskContext& context, std::int64_t task) {
+            const std::int64_t list = task / chunks;
+            const std::int64_t first = task % chunks * kGatherRows;
+            const std::int64_t last = std::min(first + kGatherRows, s.keys);
+            const BatchIndex batch{list / s.kv_heads};
+            const KvHeadIndex head{list % s.kv_heads};
+            const auto k = context.in.k.matrix(batch, head);
+            const auto v = context.in.v.matrix(batch, head);
+            const std::span<const std::int32_t> order = layout.key_sorted.of(context, list, round);
+            float* to_k = context.get(layout.k).data() + list * s.keys * s.dim;
+            float* to_v = context.get(layout.v).data() + list * s.keys * s.value_dim;
+            for (std::int64_t t = first; t < last; ++t) {
+              const std::int64_t key = order[static_cast<std::size_t>(t)];
+              std::copy_n(k.row(key), s.dim, to_k + t * s.dim);
+              std::copy_n(v.row(key), s.value_dim, to_v + t * s.value_dim);
+            }
+            for (std::int64_t r = 0; r < round; ++r) {
+              const std::span<const std::int32_t> code = layout.key_code.of(context, list, r);
+              const std::span<std::int32_t> to = layout.met.of(context, list, r);
+              for (auto t = static_cast<std::size_t>(first); t < static_cast<std::size_t>(last); ++t) {
+                to[t] = code[static_cast<std::size_t>(order[t])];
+              }
+            }
+          }};
+}
+
+// What the strips of one head read in one round.
+struct HeadOfRound {
+  std::int64_t list = 0;
+  std::int64_t kv_list = 0;
+  std::int64_t round = 0;
+  std::span<const std::int32_t> queries;  // sorted
+  std::span<const std::int32_t> code;     // of queries
+  std::span<const std::int32_t> keys;     // sorted
+  std::span<const std::int32_t> start;
+};
+
+// The spans of one strip: its lanes take the intervals of their buckets in ascending order; where keys lie between two
+// of them, a new span begins, so that no time goes to keys which no lane sees.
+class BucketSpans {
+ public:
+  BucketSpans(const Layout& layout, const TaskContext& context, const HeadOfRound& head)
+      : layout_(layout), context_(context), head_(head), intervals_(context.get(layout.intervals)) {}
+
+  // Lane `lane` sees the places [first, last) of its bucket, which ends at `end`.
+  void add(std::size_t lane, std::int32_t first, std::int32_t last, std::int32_t end) {
+    if (size_ == 0 || first > begin_ + static_cast<std::int32_t>(spans_[size_ - 1].count)) open(first);
+    kernels::Span& span = spans_[size_ - 1];
+    span.count = std::max<std::int64_t>(span.count, end - begin_);
+    lo(size_ - 1)[lane] = first - begin_;
+    hi(size_ - 1)[lane] = last - begin_;
+  }
+
+  [[nodiscard]] std::span<const kernels::Span> finish() { return std::span(spans_).first(size_); }
+
+ private:
+  [[nodiscard]] std::int32_t* lo(std::size_t span) const { return &intervals_[span * 2 * kernels::kMaxStrip]; }
+  [[nodiscard]] std::int32_t* hi(std::size_t span) const { return lo(span) + kernels::kMaxStrip; }
+
+  void open(std::int32_t first) {
+    const Shape& s = layout_.setup.problem.shape;
+    begin_ = first;
+    const std::int64_t at = head_.kv_list * s.keys + first;
+    std::fill_n(lo(size_), 2 * kernels::kMaxStrip, 0);
+    kernels::PairMask& met = met_[size_];
+    if (head_.round > 0) {
+      met.codes = static_cast<int>(head_.round);
+      met.key_code = layout_.met.of(context_, head_.kv_list, 0).data() + first;
+      met.key_code_stride = s.keys;
+      met.query_code = context_.get(layout_.lane_met).data();
+    }
+    spans_[size_] = {.k = context_.get(layout_.k).data() + at * s.dim,
+                     .v = context_.get(layout_.v).data() + at * s.value_dim,
+                     .count = 0,
+                     .k_stride = s.dim,
+                     .v_stride = s.value_dim,
+                     .lo = lo(size_),
+                     .hi = hi(size_),
+                     .pairs = head_.round > 0 ? &met : nullptr};
+    ++size_;
+  }
+
+  const Layout& layout_;
+  const TaskContext& context_;
+  const HeadOfRound& head_;
+  std::span<std::int32_t> intervals_;
+  std::array<kernels::Span, kernels::kMaxStrip> spans_{};
+  std::array<kernels::PairMask, kernels::kMaxStrip> met_{};
+  std::size_t size_ = 0;
+  std::int32_t begin_ = 0;  // of the span that is open
+};
+
+// Attends with the strip's lanes, the sorted queries at [at, at + count).
+void attend_strip(const Layout& layout, const TaskContext& context, const HeadOfRound& head,
+                  const kernels::Strip& strip) {
+  const Problem& problem = layout.setup.problem;
+  const std::span<std::int32_t> lane_met = context.get(layout.lane_met);
+  BucketSpans spans(layout, context, head);
+  for (std::size_t l = 0; l < static_cast<std::size_t>(strip.count); ++l) {
+    const auto query = static_cast<std::size_t>(strip.rows[l]);
+    for (std::int64_t r = 0; r < head.round; ++r) {
+      lane_met[static_cast<std::size_t>(r) * kernels::kMaxStrip + l] =
+          layout.query_code.of(context, head.list, r)[query];
+    }
+    const auto bucket = static_cast<std::size_t>(head.code[query]);
+    const std::int32_t first = head.start[bucket];
+    const std::int32_t end = head.start[bucket + 1];
+    std::int32_t last = end;
+    if (problem.causal()) {
+      const auto keys = head.keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
+      last = first + static_cast<std::int32_t>(
+                         std::lower_bound(keys.begin(), keys.end(), problem.allowed(strip.rows[l])) - keys.begin());
+    }
+    context.count->scored_pairs += last - first;
+    if (last > first) spans.add(l, first, last, end);
+  }
+  context.count->visible_pairs +=
+      kernels::attend(strip, spans.finish(), problem.score_scale(), context.get(layout.scratch));
+}
+
+Stage attend_stage(const Layout& layout, std::int64_t round) {
+  const Shape s = layout.setup.problem.shape;
+  const std::int64_t chunks = ceil_div(s.queries, kTaskRows);
+  return {"attend", s.batch * s.heads * chunks, [=](const TaskContext& context, std::int64_t task) {
+            const std::int64_t list = task / chunks;
+            const BatchIndex batch{list / s.heads};
+            const HeadIndex query_head{list % s.heads};
+            const std::int64_t kv_list = batch.value * s.kv_heads + s.kv_head(query_head).value;
+            const HeadOfRound head{list,
+                                   kv_list,
+                                   round,
+                                   layout.query_sorted.of(context, list, round),
+                                   layout.query_code.of(context, list, round),
+                                   layout.key_sorted.of(context, kv_list, round),
+                                   layout.key_start.of(context, kv_list, round)};
+            kernels::Strip strip{context.in.q.matrix(batch, query_head),
+                                 context.out.out.matrix(batch, query_head),
+                                 context.out.lse.matrix(batch, query_head),
+                                 nullptr,
+                                 0,
+                                 round > 0};
+            std::int64_t at = task % chunks * kTaskRows;
+            const std::int64_t end = std::min(at + kTaskRows, s.queries);
+            for (; at < end; at += strip.count) {
+              strip.rows = head.queries.data() + at;
+              strip.count = static_cast<int>(std::min<std::int64_t>(kernels::strip_width(), end - at));
+              attend_strip(layout, context, head, strip);
+            }
+          }};
+}
+
+}  // namespace
+
+Plan separate_plan(const Setup& setup) {
+  const Problem& problem = setup.problem;
+  const Shape& s = problem.shape;
+  Plan plan;
+  const Layout layout = declare(plan.scratch, setup);
+  plan.stages.push_back(hash_queries(plan.scratch, setup, layout.query_code));
+  plan.stages.push_back(hash_keys(plan.scratch, setup, layout.key_code));
+  plan.stages.push_back(sort_stage(layout));
+  for (std::int64_t round = 0; round < setup.rounds; ++round) {
+    plan.stages.push_back(gather_stage(layout, round));
+    plan.stages.push_back(attend_stage(layout, round));
+  }
+  plan.choices = setup.rounds * (s.rows() + s.batch * s.kv_heads * s.keys);
+  plan.cost.exact_fallback = setup.buckets.count() == 1;
+  if (plan.cost.exact_fallback) {
+    plan.cost.visible_pairs = head_count(problem) * problem.allowed_pairs();
+    plan.cost.scored_pairs = plan.cost.visible_pairs;
+  }
+  plan.cost.extra_flops = hash_flops(setup);
+  const std::int64_t gathered =
+      s.batch * s.kv_heads * s.keys * (s.dim + s.value_dim) * static_cast<std::int64_t>(sizeof(float));
+  plan.cost.bytes_moved = compulsory_bytes(problem) + 2 * (plan.scratch.shared_bytes() + (setup.rounds - 1) * gathered);
+  plan.cost.table_bytes = static_cast<std::int64_t>(setup.rotations->size() * sizeof(float));
+  return plan;
+}
+
+}  // namespace attnscale::methods::lsh_parts
