@@ -3,9 +3,10 @@
 // After some tiles a lane holds the maximum m of its scores (base 2), l = sum of 2^(s - m), and o = sum of 2^(s - m) v.
 // A tile with a larger maximum m' first shrinks l and o by 2^(m - m').
 //
-// Not a number: the first run is optimistic, with masks by -inf and 0 weights. A NaN in a hidden row of V (0 * NaN) or
-// anywhere visible then shows in l or o, and the strip is done again by the careful variants, which never touch
-// what is hidden and never drop what is not. Finite inputs pay for one look at the result.
+// Not a number: a visible NaN score gives a NaN weight, hence a NaN in l and in all of o, which nothing later removes
+// (a maximum may drop a NaN, a sum does not). A hidden score becomes -inf, its weight 0, but 0 * NaN is NaN: so when l
+// or o is not finite at the end, the strip is done again by the careful variant, which does not touch the values of
+// hidden pairs. Finite inputs pay for one look at the result.
 #if defined(ATTNSCALE_KERNELS_ATTEND_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTNSCALE_KERNELS_ATTEND_INL
 #undef ATTNSCALE_KERNELS_ATTEND_INL
@@ -67,7 +68,7 @@ inline void absorb_tile(const Rows& values, const float* top, const StripMemory&
   alignas(64) float shift[kWidth], decay[kWidth], sum[kWidth];
   for (int v = 0; v < kWidth; v += kLanes) {
     const Floats before = hn::Load(f, state.m + v);
-    const Floats after = larger<kCareful>(before, hn::Load(f, top + v));
+    const Floats after = hn::Max(before, hn::Load(f, top + v));
     hn::Store(after, f, state.m + v);
     hn::Store(shift_of(after), f, shift + v);
     hn::Store(exp2(hn::Sub(before, shift_of(after))), f, decay + v);
@@ -93,7 +94,7 @@ inline std::int64_t attend_span(const Strip& strip, const Span& span, const Stri
       const Rows values{span.v + t * span.v_stride, span.v_stride, count, strip.out.width};
       score_tile(keys, memory.q, span.log2_bias, memory.s, top);
       std::int64_t visible = strip.count * count;
-      if (section.masked || kCareful) visible = mask_tile<kCareful>(see, t, count, memory.s, top);
+      if (section.masked) visible = mask_tile(see, t, count, memory.s, top);
       pairs += visible;
       if (visible > 0) absorb_tile<kCareful>(values, top, memory, state);
     }

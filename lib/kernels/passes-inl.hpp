@@ -23,7 +23,7 @@ inline void score(const Strip& strip, const Span& span, double scale, std::span<
     const Section& inside = see.sections[1];
     float* s = scores.data() + t * kWidth;
     score_tile({span.k + t * span.k_stride, span.k_stride, count, strip.q.width}, memory.q, span.log2_bias, s, top);
-    if (t < inside.first || t + count > inside.last) mask_tile<false>(see, t, count, s, top);
+    if (t < inside.first || t + count > inside.last) mask_tile(see, t, count, s, top);
   }
 }
 
@@ -75,7 +75,7 @@ inline void weigh_span(const Strip& strip, const Span& span, const float* p, con
     const float* weights = p + t * kWidth;
     if constexpr (kCareful) {  // A weight of 0 may be hidden or just small: ask the masks again.
       std::copy_n(weights, count * kWidth, memory.s);
-      mask_tile<true>(see, t, count, memory.s, top);
+      mask_tile(see, t, count, memory.s, top);
       for (std::int64_t e = 0; e < count * kWidth; e += kLanes) {
         const Floats weight = hn::Load(f, memory.s + e);
         hn::Store(hn::IfThenElse(hn::Eq(weight, infinitely_low()), hn::Set(f, -1.0f), weight), f, memory.s + e);

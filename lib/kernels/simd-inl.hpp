@@ -74,14 +74,6 @@ HWY_INLINE Floats exp2(Floats x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(f, -126.0f)), hn::Mul(p, power));
 }
 
-/// max(a, b). Highway's Max may drop a NaN; the careful one keeps it.
-template <bool kCareful>
-HWY_INLINE Floats larger(Floats a, Floats b) {
-  const Floats top = hn::Max(a, b);
-  if constexpr (!kCareful) return top;
-  return hn::IfThenElse(hn::Ne(a, a), a, hn::IfThenElse(hn::Ne(b, b), b, top));
-}
-
 /// What is subtracted before exp2: the maximum, or 0 where nothing was seen yet (-inf - -inf would be NaN).
 HWY_INLINE Floats shift_of(Floats top) {
   return hn::IfThenZeroElse(hn::Eq(top, infinitely_low()), top);

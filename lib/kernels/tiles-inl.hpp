@@ -153,7 +153,7 @@ inline void weigh_tile(const Rows& values, const float* p, const float* decay, f
 }
 
 /// p = exp2(s - shift) in place, sum[kWidth] = sum of p over the tile. When careful, hidden pairs (s = -inf) become -1
-/// and are left out of the sum.
+/// (and add 0 to the sum).
 template <bool kCareful>
 inline void exponentiate_tile(std::int64_t count, const float* HWY_RESTRICT shift, float* HWY_RESTRICT s,
                               float* HWY_RESTRICT sum) {
@@ -170,14 +170,8 @@ inline void exponentiate_tile(std::int64_t count, const float* HWY_RESTRICT shif
       float* at = s + j * kWidth + v * kLanes;
       const Floats score = hn::Load(f, at);
       const Floats p = exp2(hn::Sub(score, minus[v]));
-      if constexpr (kCareful) {
-        const auto hidden = hn::Eq(score, infinitely_low());
-        total[v] = hn::Add(total[v], hn::IfThenZeroElse(hidden, p));
-        hn::Store(hn::IfThenElse(hidden, hn::Set(f, -1.0f), p), f, at);
-      } else {
-        total[v] = hn::Add(total[v], p);
-        hn::Store(p, f, at);
-      }
+      total[v] = hn::Add(total[v], p);
+      hn::Store(kCareful ? hn::IfThenElse(hn::Eq(score, infinitely_low()), hn::Set(f, -1.0f), p) : p, f, at);
     }
   }
   ATTNSCALE_UNROLL

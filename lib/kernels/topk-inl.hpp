@@ -90,7 +90,7 @@ inline std::int64_t select_topk(const Strip& strip, const Span& span, double sca
     for (std::int64_t t = section.first; t < section.last; t += tile) {
       const std::int64_t count = std::min(tile, section.last - t);
       score_tile({span.k + t * span.k_stride, span.k_stride, count, strip.q.width}, q, span.log2_bias, s, top);
-      pairs += section.masked ? mask_tile<false>(see, t, count, s, top) : strip.count * count;
+      pairs += section.masked ? mask_tile(see, t, count, s, top) : strip.count * count;
       for (std::int64_t j = 0; j < count; ++j) {
         offer_key(selection, s + j * kWidth, static_cast<std::int32_t>(t + j), strip.count);
       }

@@ -83,7 +83,6 @@ HWY_INLINE hn::Mask<IntTag> hidden_pairs(const Visibility& see, std::int64_t t, 
 
 /// Sets the scores s[count][kWidth] of hidden pairs to -inf, for keys t, t + 1, ... of the span; top[kWidth] becomes
 /// the maximum of the rest. Returns the number of visible pairs.
-template <bool kCareful>
 inline std::int64_t mask_tile(const Visibility& see, std::int64_t t, std::int64_t count, float* s, float* top) {
   const FloatTag f;
   const IntTag i;
@@ -100,7 +99,7 @@ inline std::int64_t mask_tile(const Visibility& see, std::int64_t t, std::int64_
       float* at = s + j * kWidth + v * kLanes;
       const Floats score = hn::IfThenElse(hn::RebindMask(f, seen), hn::Load(f, at), infinitely_low());
       hn::Store(score, f, at);
-      most = larger<kCareful>(most, score);
+      most = hn::Max(most, score);
     }
     hn::Store(most, f, top + v * kLanes);
   }

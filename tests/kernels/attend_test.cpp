@@ -1,6 +1,7 @@
 // attend() against the definition in fp64, for every SIMD target.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -121,6 +122,7 @@ TEST_CASE("resume goes on from the stored state: disjoint key sets merge, empty 
     attend_all(c, nothing);
     attend_all(c, nothing, true);  // empty merged with empty
     CHECK(*c.lse.row(3) == -std::numeric_limits<float>::infinity());
+    std::fill_n(c.out.row(9), 33, std::numeric_limits<float>::quiet_NaN());  // an empty state holds no output
     attend_all(c, part(0, 70), true);
     for (std::int64_t i = 0; i < 35; ++i) check_row(c, i, keys_between(0, 70), 1);
     attend_all(c, nothing, true);
@@ -162,6 +164,26 @@ TEST_CASE("a weight that underflows is exactly 0, not 2^-126") {
     c.k.row(1)[0] = -87.0f;  // 2^-125.5
     attend_all(c, whole(c));
     CHECK(c.out.row(1)[0] == Approx(3e38 * std::exp(-87.0)).epsilon(1e-5));
+  });
+}
+
+TEST_CASE("weights are right down to 2^-126 and exactly 0 below") {
+  for_each_target([] {
+    for (double x = -100; x > -400; x -= 0.37) {  // base 2; exp2 must not wrap around at its lowest exponents
+      Case c = make_case(1, 2, 1, 1);
+      c.scale = std::log(2.0);
+      c.q.row(0)[0] = 1;
+      c.k.row(0)[0] = 0;
+      c.k.row(1)[0] = static_cast<float>(x);
+      c.v.row(0)[0] = 0;
+      c.v.row(1)[0] = 1e30f;
+      attend_all(c, whole(c));
+      if (x < -126.001) {
+        CHECK(c.out.row(0)[0] == 0.0f);
+      } else {
+        CHECK(c.out.row(0)[0] == Approx(1e30 * std::exp2(double{c.k.row(1)[0]})).epsilon(1e-6));
+      }
+    }
   });
 }
 
