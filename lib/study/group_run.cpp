@@ -1,0 +1,221 @@
+// One group: all methods at one problem, verified one by one, then timed together.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "analysis/stats.hpp"
+#include "core/error.hpp"
+#include "inputs/npy.hpp"
+#include "kernels/strip.hpp"
+#include "measure/machine.hpp"
+#include "measure/memory.hpp"
+#include "record/scaled.hpp"
+#include "study/cell_run.hpp"
+#include "study/resident.hpp"
+#include "study/session.hpp"
+
+namespace attnscale {
+namespace {
+
+constexpr double kUsableShare = 0.9;     // of the free memory: the rest is left to the system
+constexpr double kLongestProbeNs = 2e9;  // a call that takes longer is not run once more for its resident memory
+
+class GroupRun {
+ public:
+  GroupRun(const Group& group, Session& session) : group_(group), session_(session) {
+    for (const MethodSpec& spec : group.methods) {
+      cells_.emplace_back();
+      cells_.back().spec = spec;
+      fill_identity(cells_.back().record, group, spec, session.origin(), "");
+    }
+  }
+
+  bool run() {
+    kernels::use_target(group_.options.simd.empty() ? kernels::available_targets().front() : group_.options.simd);
+    find_unsupported();
+    if (load_inputs()) {
+      each([&](CellRun& cell) { prepare(cell, group_, session_.model()); }, "plan");
+      admit();
+      each([&](CellRun& cell) { verify_one(cell); }, "verify");
+      if (!session_.interrupted()) measure();
+      each([&](CellRun& cell) { probe(cell); }, "resident memory of");
+    }
+    finish();
+    return !session_.interrupted();
+  }
+
+ private:
+  // A step of every cell that is still ok; what it throws is that cell's failure.
+  template <class Step>
+  void each(const Step& step, const char* doing) {
+    for (CellRun& cell : cells_) {
+      if (!cell.ok() || session_.interrupted()) continue;
+      session_.report(fmt::format("{} {} at n={}", doing, cell.record.label, group_.problem.shape.keys));
+      try {
+        step(cell);
+      } catch (const WriteError&) {
+        throw;
+      } catch (const std::bad_alloc&) {
+        cell.end(Outcome::failed, "memory ran out");
+      } catch (const std::exception& error) {
+        cell.end(Outcome::failed, error.what());
+      }
+      if (!cell.ok()) cell.release();
+    }
+  }
+
+  void find_unsupported() {
+    for (CellRun& cell : cells_) {
+      if (const auto reason = cell.spec.unsupported(group_.problem)) cell.end(Outcome::unsupported, *reason);
+    }
+  }
+
+  void end_all(Outcome how, const std::string& reason) {
+    for (CellRun& cell : cells_) {
+      if (cell.ok()) cell.end(how, reason);
+    }
+  }
+
+  // Decided before anything is allocated; inputs of an earlier problem make room first.
+  bool load_inputs() {
+    const Problem& problem = group_.problem;
+    if (!session_.holds(problem)) session_.unload();
+    const std::int64_t needed = session_.holds(problem) ? 0 : problem_bytes(problem, session_.oracle_threads());
+    const std::optional<std::int64_t> available = free_memory();
+    if (available && static_cast<double>(needed) + static_cast<double>(output_bytes(problem.shape)) >
+                         kUsableShare * static_cast<double>(*available)) {
+      end_all(Outcome::over_budget,
+              fmt::format("inputs and their verification need {}, but {} of memory is free",
+                          scaled_bytes(static_cast<double>(needed)), scaled_bytes(static_cast<double>(*available))));
+      return false;
+    }
+    try {
+      session_.load(problem);
+    } catch (const std::exception& error) {
+      end_all(Outcome::failed, fmt::format("the inputs could not be made: {}", error.what()));
+      return false;
+    }
+    for (CellRun& cell : cells_)
+      fill_identity(cell.record, group_, cell.spec, session_.origin(), session_.inputs().hash);
+    return true;
+  }
+
+  // All cells of a group stay in memory until the last round, so the smallest are admitted first, whatever their order.
+  void admit() {
+    const std::optional<std::int64_t> available = free_memory();
+    if (!available) return;
+    std::vector<CellRun*> by_need;
+    for (CellRun& cell : cells_) {
+      if (cell.ok()) by_need.push_back(&cell);
+    }
+    std::stable_sort(by_need.begin(), by_need.end(), [](const CellRun* a, const CellRun* b) {
+      return std::pair(a->needed_bytes, a->spec.str()) < std::pair(b->needed_bytes, b->spec.str());
+    });
+    const double room = kUsableShare * static_cast<double>(*available);
+    double taken = 0;
+    for (CellRun* cell : by_need) {
+      const auto needed = static_cast<double>(cell->needed_bytes);
+      if (taken + needed <= room) {
+        taken += needed;
+        continue;
+      }
+      cell->end(Outcome::over_budget,
+                fmt::format("it needs {} of memory, but {} is free", scaled_bytes(needed), scaled_bytes(room - taken)));
+      cell->release();
+    }
+  }
+
+  void verify_one(CellRun& cell) {
+    cell.record.input_nans = session_.oracle().input_nans();
+    verify(cell, group_, session_.oracle(), session_.executor(group_.threads), session_.model());
+    if (cell.has_output() && !session_.options().save_output.empty()) save(cell);
+    if (cell.ok()) time_plan(cell, group_);
+  }
+
+  void save(CellRun& cell) {
+    const std::string stem = (session_.options().save_output / cell.record.cell_id).string();
+    write_npy(stem + ".o.npy", cell.out.view(), false);
+    write_npy(stem + ".lse.npy", cell.lse.view(), true);
+  }
+
+  Timed timed(CellRun& cell) {
+    Executor& executor = session_.executor(group_.threads);
+    const Qkv inputs = session_.inputs().view();
+    Timed timed;
+    timed.name = cell.spec.str();
+    timed.call = [&cell, &executor, inputs] {
+      cell.report = executor.run(*cell.plan, inputs, cell.output(), *cell.workspace);
+    };
+    timed.stages = [&cell] {
+      std::vector<std::pair<std::string, std::int64_t>> stages;
+      for (const StageTime& stage : cell.report.stages) stages.emplace_back(stage.name, stage.time_ns);
+      return stages;
+    };
+    return timed;
+  }
+
+  void measure() {
+    std::vector<CellRun*> running;
+    std::vector<Timed> callables;
+    TimingOptions options;
+    for (CellRun& cell : cells_) {
+      if (!cell.ok()) continue;
+      if (&cell == &cells_.front()) options.baseline = 0;
+      poison_output(cell);
+      running.push_back(&cell);
+      callables.push_back(timed(cell));
+    }
+    if (running.empty()) return;
+    options.min_rounds = group_.options.min_rounds;
+    options.max_time_s = group_.options.max_time_s;
+    options.precision = group_.options.precision;
+    options.seed = group_.problem.seed;
+    session_.report(fmt::format("time {} methods at n={}", running.size(), group_.problem.shape.keys));
+    const Disturbance before = read_disturbance();
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<Timing> timings =
+        measure_interleaved(callables, options, relative_half_width, [&] { return !session_.interrupted(); });
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::vector<std::string> warnings = warnings_of(before, read_disturbance(), elapsed, group_.threads);
+    warnings.insert(warnings.begin(), session_.inputs().warnings.begin(), session_.inputs().warnings.end());
+    for (std::size_t i = 0; i < running.size(); ++i) take_timing(*running[i], std::move(timings[i]), warnings);
+    for (CellRun* cell : running) fill_times(*cell, cells_.front().timing.samples.empty() ? nullptr : &cells_.front());
+  }
+
+  void take_timing(CellRun& cell, Timing timing, const std::vector<std::string>& warnings) {
+    cell.timing = std::move(timing);
+    cell.record.warnings = fmt::format("{}", fmt::join(warnings, "; "));
+    if (!cell.timing.error.empty()) return cell.end(Outcome::failed, cell.timing.error);
+    if (!cell.timing.samples.empty()) check_unchanged(cell);
+  }
+
+  void probe(CellRun& cell) {
+    if (cell.expected_ns > kLongestProbeNs) return;
+    cell.record.resident_bytes = resident_bytes(session_.options().probe_program, group_.problem, cell.spec,
+                                                group_.threads, group_.options.simd);
+  }
+
+  // A cell that an interruption left without a sample is no finished row.
+  void finish() {
+    for (CellRun& cell : cells_) {
+      const bool cut_short = session_.interrupted();
+      if (cell.ok() && cell.timing.samples.empty() && cut_short) continue;
+      if (cell.ok() && cut_short) cell.record.reason = "interrupted before the wanted precision was reached";
+      session_.finish(to_cell(cell), cell_weight(group_));
+      cell.release();
+    }
+  }
+
+  const Group& group_;
+  Session& session_;
+  std::vector<CellRun> cells_;
+};
+
+}  // namespace
+
+bool run_group(const Group& group, Session& session) {
+  return GroupRun(group, session).run();
+}
+
+}  // namespace attnscale

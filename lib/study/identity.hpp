@@ -1,0 +1,24 @@
+// What names a cell: its id, the command line that makes it again, and the hash of everything that was asked for.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "study/expand.hpp"
+
+namespace attnscale {
+
+/// xxHash (XXH3, 64 bits) of a text as 16 hex digits.
+std::string hash_text(std::string_view text);
+
+/// 16 hex digits over problem, method, threads and input hash. A file input counts by label and hash, not by where it
+/// lies.
+std::string cell_id(const Problem& problem, const MethodSpec& spec, int threads, const std::string& input_hash);
+
+/// The command line that measures this cell again; a file input stands by its base name.
+std::string repro_command(const Group& group, const MethodSpec& spec);
+
+/// Hash over the options that shape a measurement, beside what cell_id covers.
+std::string config_hash(const Group& group);
+
+}  // namespace attnscale

@@ -1,0 +1,22 @@
+// Resident memory of one call, measured in a fresh process: the program starts itself with the hidden subcommand
+// `probe`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/problem.hpp"
+#include "methods/method.hpp"
+
+namespace attnscale {
+
+/// Growth of the resident set in bytes over plan, workspace and first run, as a child process sees it. Empty when it
+/// cannot be had: no `program`, no /proc, or a child that failed.
+std::optional<std::int64_t> resident_bytes(const std::string& program, const Problem& problem, const MethodSpec& spec,
+                                           int threads, const std::string& simd);
+
+/// The child's side. Prints nothing and returns the bytes, or nothing where /proc does not say.
+std::optional<std::int64_t> probe_resident(const Problem& problem, const MethodSpec& spec, int threads);
+
+}  // namespace attnscale
