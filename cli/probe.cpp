@@ -1,0 +1,44 @@
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "core/error.hpp"
+#include "kernels/strip.hpp"
+#include "study/resident.hpp"
+
+namespace attnscale::cli {
+namespace {
+
+struct Probe {
+  std::string problem;
+  std::string method;
+  int threads = 1;
+  std::string simd;
+};
+
+int run_probe(const Probe& probe) {
+  if (!probe.simd.empty()) kernels::use_target(probe.simd);
+  const std::vector<MethodSpec> specs = parse_method(probe.method);
+  if (specs.size() != 1) throw InputError("probe takes one method");
+  const auto bytes = probe_resident(Problem::parse(probe.problem), specs.front(), probe.threads);
+  if (!bytes) return static_cast<int>(ExitCode::unmeasured);
+  fmt::print("{}\n", *bytes);
+  return 0;
+}
+
+}  // namespace
+
+Command add_probe(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("probe", "Resident memory of one call, for `run`");
+  command->group("");
+  const auto probe = std::make_shared<Probe>();
+  command->add_option("problem", probe->problem)->required();
+  command->add_option("method", probe->method)->required();
+  command->add_option("threads", probe->threads)->required()->check(CLI::Range(1, 1024));
+  command->add_option("simd", probe->simd);
+  return {command, [probe] { return run_probe(*probe); }};
+}
+
+}  // namespace attnscale::cli

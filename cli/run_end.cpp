@@ -1,0 +1,66 @@
+#include "run_end.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+#include "record/console.hpp"
+#include "record/csv.hpp"
+#include "record/files.hpp"
+#include "record/scaled.hpp"
+#include "study/fits.hpp"
+
+namespace attnscale::cli {
+namespace {
+
+bool any_with(const std::vector<Record>& records, Outcome outcome) {
+  return std::any_of(records.begin(), records.end(), [&](const Record& r) { return r.status == name_of(outcome); });
+}
+
+// Where several apply, the first of measurement.md's order: interrupted, (write failure, which is thrown,) incorrect,
+// unmeasured.
+ExitCode code_of(const std::vector<Record>& records, bool whole) {
+  if (!whole) return ExitCode::interrupted;
+  if (any_with(records, Outcome::incorrect)) return ExitCode::incorrect;
+  if (any_with(records, Outcome::failed) || any_with(records, Outcome::timeout)) return ExitCode::unmeasured;
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+int end_run(const RunFolder& folder, const EndOptions& options) {
+  const std::vector<Record> records = folder.records();
+  std::vector<SampleRow> samples;
+  for (const Cell& cell : folder.cells()) samples.insert(samples.end(), cell.samples.begin(), cell.samples.end());
+  const std::vector<FitRow> fits = fit_records(records, samples);
+  write_file(folder.path() / "fits.csv", csv_text<FitRow>(fits));
+
+  TableOptions table;
+  table.colour = options.colour;
+  fmt::print("{}", table_text(records, table));
+  if (const std::string growth = fits_text(fits); !growth.empty()) fmt::print("\n{}", growth);
+  const std::string path = folder.path().string();
+  if (!options.whole) fmt::print("\ninterrupted: {} rows are in {}\n", records.size(), path);
+  fmt::print("\n{} rows in {}/summary.csv; next: attnscale plot {}\n", records.size(), path, path);
+  std::fflush(stdout);
+  return static_cast<int>(code_of(records, options.whole));
+}
+
+void print_predictions(const std::vector<Prediction>& predictions) {
+  std::size_t width = 6;
+  for (const Prediction& p : predictions) width = std::max(width, p.spec.str().size());
+  fmt::print("{:<{}}  {:>8}  {:>8}  {:>7}  {:>12}  {:>12}  {}\n", "method", width, "queries", "keys", "threads", "call",
+             "memory", "status");
+  for (const Prediction& p : predictions) {
+    const bool known = p.call_ns > 0;
+    fmt::print("{:<{}}  {:>8}  {:>8}  {:>7}  {:>12}  {:>12}  {}{}{}\n", p.spec.str(), width,
+               p.group->problem.shape.queries, p.group->problem.shape.keys, p.group->threads,
+               known ? scaled_time(p.call_ns) : "-", scaled_bytes(static_cast<double>(p.memory_bytes)),
+               name_of(p.outcome), p.reason.empty() ? "" : ": ", p.reason);
+  }
+  fmt::print("{} cells; call: predicted time of one call\n", predictions.size());
+}
+
+}  // namespace attnscale::cli

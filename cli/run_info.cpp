@@ -1,0 +1,64 @@
+#include "run_info.hpp"
+
+#include <ctime>
+#include <filesystem>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "kernels/strip.hpp"
+#include "measure/machine.hpp"
+#include "study/build_info.hpp"
+
+namespace attnscale::cli {
+namespace {
+
+void describe_machine_in(RunInfo& info) {
+  const Machine machine = describe_machine();
+  info.set("machine", "host", machine.host);
+  info.set("machine", "cpu", machine.cpu);
+  info.set("machine", "cores", std::int64_t{machine.cores});
+  for (const auto& [cache, bytes] : machine.caches) info.set("machine", cache + "_bytes", bytes);
+  info.set("machine", "memory_bytes", machine.memory_bytes);
+  info.set("machine", "governor", machine.governor);
+  info.set("machine", "kernel", machine.kernel);
+  info.set("machine", "simd_targets", fmt::format("{}", fmt::join(kernels::available_targets(), " ")));
+  info.set("program", "compiler", machine.compiler);
+  for (const auto& [library, version] : machine.versions) info.set("program", library, version);
+}
+
+std::string command_text(const std::vector<std::string>& arguments) {
+  std::string command = "attnscale";
+  for (std::string argument : arguments) {
+    const std::string prefix = argument.starts_with("npy:") ? "npy:" : "";
+    const std::filesystem::path path = argument.substr(prefix.size());
+    if (path.is_absolute()) argument = prefix + path.filename().string();
+    command += argument.find(' ') == std::string::npos ? " " + argument : fmt::format(" '{}'", argument);
+  }
+  return command;
+}
+
+}  // namespace
+
+RunInfo describe_run(const std::string& study, const std::vector<std::string>& arguments) {
+  RunInfo info;
+  const BuildInfo build = build_info();
+  info.set("run", "study", study);
+  info.set("run", "command", command_text(arguments));
+  info.set("run", "started_utc", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))));
+  info.set("program", "version", build.version);
+  info.set("program", "git_commit", build.git_commit);
+  if (build.dirty) info.set("program", "dirty", *build.dirty);
+  describe_machine_in(info);
+  return info;
+}
+
+std::string caption_of(const RunInfo& info) {
+  std::string caption = fmt::format("{}, {} cores", info.text("machine", "cpu"), info.text("machine", "cores"));
+  if (const std::string commit = info.text("program", "git_commit"); !commit.empty()) {
+    caption += fmt::format("; commit {}{}", commit, info.text("program", "dirty") == "true" ? " (modified)" : "");
+  }
+  return caption + fmt::format("; {}", info.text("run", "started_utc"));
+}
+
+}  // namespace attnscale::cli

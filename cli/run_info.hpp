@@ -1,0 +1,17 @@
+// What run.json says about a run: machine, program, command.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "record/run_info.hpp"
+
+namespace attnscale::cli {
+
+/// Absolute paths on the command line are cut to their last part.
+RunInfo describe_run(const std::string& study, const std::vector<std::string>& arguments);
+
+/// "AMD EPYC 7B13, 2 cores; commit 0123456789ab": what a plot's caption says.
+std::string caption_of(const RunInfo& info);
+
+}  // namespace attnscale::cli
