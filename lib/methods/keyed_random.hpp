@@ -47,7 +47,7 @@ class KeyedRandom {
 
 /// Draws chosen.size() different numbers of [0, population) in random order: a partial Fisher-Yates shuffle that
 /// remembers only the places it has touched, O(size^2) with a tiny constant and no memory of size `population`.
-/// chosen.size() <= population. `moved` is scratch of the same size as `chosen`.
+/// chosen.size() <= population. `moved` is scratch of twice the size of `chosen`.
 void draw_distinct(KeyedRandom& random, std::int64_t population, std::span<std::int32_t> chosen,
                    std::span<std::int32_t> moved);
 
