@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <bit>
+#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -15,51 +16,81 @@ namespace {
 
 constexpr std::int64_t kTaskRows = 256;
 constexpr std::int64_t kMostUnfactorised = 128;
+constexpr std::int64_t kColumnsAtOnce = 256;
 
-// The number of the largest of [x; -x] for each lane, x = scores[column][lane].
+// The number of the largest of [x; -x] for each lane, x = scores[column][lane]. In whole numbers and without branches,
+// so that compilers make vector code of it: sizes of floats order like their bits. NaN counts as larger than all.
 void signed_argmax(const float* scores, std::int64_t columns, std::int64_t width, std::int32_t* number) {
-  std::array<float, kernels::kMaxStrip> best;
-  for (std::int64_t l = 0; l < width; ++l) {
-    best[static_cast<std::size_t>(l)] = -1;
-    number[l] = 0;  // where every score is NaN
-  }
+  std::array<std::int32_t, kernels::kMaxStrip> best;
+  best.fill(-1);
   for (std::int64_t c = 0; c < columns; ++c) {
     const float* row = scores + c * width;
-    const auto positive = static_cast<std::int32_t>(c);
-    const auto negative = static_cast<std::int32_t>(c + columns);
     for (std::int64_t l = 0; l < width; ++l) {
-      float& largest = best[static_cast<std::size_t>(l)];
-      const float size = std::fabs(row[l]);
-      const bool better = size > largest;
-      largest = better ? size : largest;
-      number[l] = better ? (row[l] < 0 ? negative : positive) : number[l];
+      const auto bits = std::bit_cast<std::int32_t>(row[l]);
+      const std::int32_t size = bits & std::numeric_limits<std::int32_t>::max();
+      const std::int32_t mine = static_cast<std::int32_t>(c) + (static_cast<std::int32_t>(columns) & (bits >> 31));
+      std::int32_t& largest = best[static_cast<std::size_t>(l)];
+      const std::int32_t better = -static_cast<std::int32_t>(size > largest);  // all bits or none
+      largest = (size & better) | (largest & ~better);
+      number[l] = (mine & better) | (number[l] & ~better);
     }
   }
 }
 
 struct HashScratch {
-  WorkerBuffer<float> scores;  // [columns][strip]
+  std::int64_t group = 1;      // rounds that are scored at once, since packing a strip costs as much as some columns
+  WorkerBuffer<float> scores;  // [round of the group][columns][strip]
   WorkerBuffer<float> kernel;
 };
 
-// Buckets of the strip's rows in one round.
+HashScratch declare_scratch(ScratchLayout& layout, const Setup& setup) {
+  const Shape& s = setup.problem.shape;
+  const std::int64_t columns = setup.buckets.columns();
+  const std::int64_t group =
+      std::clamp<std::int64_t>(kColumnsAtOnce / std::max<std::int64_t>(columns, 1), 1, setup.rounds);
+  return {group, layout.per_worker<float>(group * columns * kernels::kMaxStrip),
+          layout.per_worker<float>(kernels::attend_scratch(s.dim, s.value_dim))};
+}
+
+// Buckets of the strip's rows in the rounds [round, round + group); `rotation` holds their columns.
 void hash_strip(const Setup& setup, const TaskContext& context, const HashScratch& scratch, const kernels::Strip& strip,
-                const float* rotation, std::span<std::int32_t> codes) {
-  const std::int64_t dim = setup.problem.shape.dim;
+                const float* rotation, std::span<const std::span<std::int32_t>> codes) {
   const Buckets& buckets = setup.buckets;
-  const std::span<float> scores = context.get(scratch.scores);
-  const kernels::Span columns{.k = rotation, .count = buckets.columns(), .k_stride = dim};
+  const auto group = static_cast<std::int64_t>(codes.size());
+  const kernels::Span columns{.k = rotation, .count = group * buckets.columns(), .k_stride = setup.problem.shape.dim};
   // The kernel multiplies by log2(e): with ln 2 the factor is one.
-  kernels::score(strip, columns, std::numbers::ln2, scores, context.get(scratch.kernel));
-  std::array<std::int32_t, kernels::kMaxStrip> first{};
-  std::array<std::int32_t, kernels::kMaxStrip> second{};
+  kernels::score(strip, columns, std::numbers::ln2, context.get(scratch.scores), context.get(scratch.kernel));
   const int width = kernels::strip_width();
-  signed_argmax(scores.data(), buckets.first / 2, width, first.data());
-  if (buckets.second > 1)
-    signed_argmax(scores.data() + buckets.first / 2 * width, buckets.second / 2, width, second.data());
-  const auto factor = static_cast<std::int32_t>(buckets.second);
-  for (std::size_t l = 0; l < static_cast<std::size_t>(strip.count); ++l) {
-    codes[static_cast<std::size_t>(strip.rows[l])] = first[l] * factor + second[l];
+  const float* scores = context.get(scratch.scores).data();
+  for (const std::span<std::int32_t> out : codes) {
+    std::array<std::int32_t, kernels::kMaxStrip> first{};
+    std::array<std::int32_t, kernels::kMaxStrip> second{};
+    signed_argmax(scores, buckets.first / 2, width, first.data());
+    if (buckets.second > 1) {
+      signed_argmax(scores + buckets.first / 2 * width, buckets.second / 2, width, second.data());
+    }
+    const auto factor = static_cast<std::int32_t>(buckets.second);
+    for (std::size_t l = 0; l < static_cast<std::size_t>(strip.count); ++l) {
+      out[static_cast<std::size_t>(strip.rows[l])] = first[l] * factor + second[l];
+    }
+    scores += buckets.columns() * width;
+  }
+}
+
+// Hashes the strip in every round; with one bucket there is nothing to compute.
+void hash_rounds(const Setup& setup, const TaskContext& context, const HashScratch& scratch,
+                 const kernels::Strip& strip, const Table& codes, std::int64_t list, std::int64_t kv_head) {
+  if (setup.buckets.count() == 1) {
+    std::fill_n(codes.of(context, list, 0).begin() + strip.rows[0], strip.count, 0);
+    return;
+  }
+  std::array<std::span<std::int32_t>, kColumnsAtOnce> out;  // a round has at least one column
+  for (std::int64_t r = 0; r < codes.rounds; r += scratch.group) {
+    const std::int64_t group = std::min(scratch.group, codes.rounds - r);
+    for (std::int64_t g = 0; g < group; ++g) out[static_cast<std::size_t>(g)] = codes.of(context, list, r + g);
+    const std::int64_t rotation = (kv_head * codes.rounds + r) * setup.buckets.columns() * strip.q.width;
+    hash_strip(setup, context, scratch, strip, setup.rotations->data() + rotation,
+               std::span(out).first(static_cast<std::size_t>(group)));
   }
 }
 
@@ -67,9 +98,7 @@ void hash_strip(const Setup& setup, const TaskContext& context, const HashScratc
 template <class MatrixOf, class KvHeadOf>
 Stage hash_stage(ScratchLayout& layout, const Setup& setup, const Table& codes, std::int64_t lists,
                  std::int64_t choices_at, MatrixOf matrix, KvHeadOf kv_head) {
-  const Shape& s = setup.problem.shape;
-  const HashScratch scratch{layout.per_worker<float>(setup.buckets.columns() * kernels::kMaxStrip),
-                            layout.per_worker<float>(kernels::attend_scratch(s.dim, s.value_dim))};
+  const HashScratch scratch = declare_scratch(layout, setup);
   const std::int64_t chunks = ceil_div(codes.length, kTaskRows);
   return {"hash", lists * chunks, [=](const TaskContext& context, std::int64_t task) {
             const std::int64_t list = task / chunks;
@@ -77,20 +106,13 @@ Stage hash_stage(ScratchLayout& layout, const Setup& setup, const Table& codes, 
             const std::int64_t end = std::min(begin + kTaskRows, codes.length);
             std::array<std::int32_t, kernels::kMaxStrip> rows{};
             kernels::Strip strip{matrix(context, list), {}, {}, rows.data(), 0, false};
-            for (std::int64_t r = 0; r < codes.rounds; ++r) {
+            for (std::int64_t at = begin; at < end; at += strip.count) {
+              strip.count = static_cast<int>(std::min<std::int64_t>(kernels::strip_width(), end - at));
+              std::iota(rows.begin(), rows.begin() + strip.count, static_cast<std::int32_t>(at));
+              hash_rounds(setup, context, scratch, strip, codes, list, kv_head(list));
+            }
+            for (std::int64_t r = 0; r < codes.rounds && !context.choices.empty(); ++r) {
               const std::span<std::int32_t> out = codes.of(context, list, r);
-              const std::int64_t rotation =
-                  (kv_head(list) * codes.rounds + r) * setup.buckets.columns() * strip.q.width;
-              for (std::int64_t at = begin; at < end; at += strip.count) {
-                strip.count = static_cast<int>(std::min<std::int64_t>(kernels::strip_width(), end - at));
-                std::iota(rows.begin(), rows.begin() + strip.count, static_cast<std::int32_t>(at));
-                if (setup.buckets.count() == 1) {
-                  std::fill_n(out.begin() + at, strip.count, 0);
-                } else {
-                  hash_strip(setup, context, scratch, strip, setup.rotations->data() + rotation, out);
-                }
-              }
-              if (context.choices.empty()) continue;
               const std::int64_t to = choices_at + (list * codes.rounds + r) * codes.length;
               std::copy(out.begin() + begin, out.begin() + end, context.choices.begin() + to + begin);
             }

@@ -17,20 +17,20 @@
 namespace attnscale::methods::lsh_parts {
 namespace {
 
-constexpr std::int64_t kTaskRows = 128;
+constexpr std::int64_t kTaskRows = 256;
 constexpr std::int64_t kGatherRows = 1024;
 
 struct Layout {
   Setup setup;
   Table query_code;    // by query
   Table query_sorted;  // queries by (bucket, position)
+  Table query_start;   // [buckets + 1]: first place of each bucket in query_sorted
   Table key_code;
   Table key_sorted;
-  Table key_start;                   // [buckets + 1]: first place of each bucket in key_sorted
-  SharedBuffer<float> k;             // [batch][kv_heads][keys][dim], in the sorted order of the round
-  SharedBuffer<float> v;             // the same, value_dim
-  Table met;                         // [kv lists][earlier round][keys]: their codes in the sorted order of this round
-  WorkerBuffer<std::int32_t> start;  // of a sort of queries, which nobody needs afterwards
+  Table key_start;        // [buckets + 1]: first place of each bucket in key_sorted
+  SharedBuffer<float> k;  // [batch][kv_heads][keys][dim], in the sorted order of the round
+  SharedBuffer<float> v;  // the same, value_dim
+  Table met;              // [kv lists][earlier round][keys]: their codes in the sorted order of this round
   WorkerBuffer<std::int32_t> lane_met;   // [earlier round][kMaxStrip]
   WorkerBuffer<std::int32_t> intervals;  // [span][lo, hi][kMaxStrip]
   WorkerBuffer<float> scratch;
@@ -45,13 +45,13 @@ Layout declare(ScratchLayout& scratch, const Setup& setup) {
   return {setup,
           declare_table(scratch, lists, setup.rounds, s.queries),
           declare_table(scratch, lists, setup.rounds, s.queries),
+          declare_table(scratch, lists, setup.rounds, starts),
           declare_table(scratch, kv_lists, setup.rounds, s.keys),
           declare_table(scratch, kv_lists, setup.rounds, s.keys),
           declare_table(scratch, kv_lists, setup.rounds, starts),
           scratch.shared<float>(kv_lists * s.keys * s.dim),
           scratch.shared<float>(kv_lists * s.keys * s.value_dim),
           declare_table(scratch, kv_lists, setup.rounds - 1, s.keys),
-          scratch.per_worker<std::int32_t>(starts),
           scratch.per_worker<std::int32_t>(setup.rounds * kLanes),
           scratch.per_worker<std::int32_t>(kLanes * 2 * kLanes),
           scratch.per_worker<float>(kernels::attend_scratch(s.dim, s.value_dim))};
@@ -67,7 +67,7 @@ Stage sort_stage(const Layout& layout) {
             const std::int64_t round = task % rounds;  // query_tasks is a multiple of rounds
             if (queries) {
               counting_sort(layout.query_code.of(context, list, round), layout.query_sorted.of(context, list, round),
-                            context.get(layout.start));
+                            layout.query_start.of(context, list, round));
             } else {
               counting_sort(layout.key_code.of(context, list, round), layout.key_sorted.of(context, list, round),
                             layout.key_start.of(context, list, round));
@@ -109,11 +109,25 @@ struct HeadOfRound {
   std::int64_t list = 0;
   std::int64_t kv_list = 0;
   std::int64_t round = 0;
-  std::span<const std::int32_t> queries;  // sorted
   std::span<const std::int32_t> code;     // of queries
-  std::span<const std::int32_t> keys;     // sorted
-  std::span<const std::int32_t> start;
+  std::span<const std::int32_t> queries;  // sorted
+  std::span<const std::int32_t> query_start;
+  std::span<const std::int32_t> keys;  // sorted
+  std::span<const std::int32_t> key_start;
 };
+
+// Lanes of the strip that begins at place `at`, before `end`. All keys of a bucket are scored for all lanes of every
+// strip that holds a query of it, so a strip goes on into the next bucket only when it takes that one whole.
+int strip_lanes(const HeadOfRound& head, std::int64_t at, std::int64_t end) {
+  const std::int64_t most = std::min<std::int64_t>(at + kernels::strip_width(), end);
+  auto bucket =
+      static_cast<std::size_t>(head.code[static_cast<std::size_t>(head.queries[static_cast<std::size_t>(at)])]);
+  std::int64_t last = std::min<std::int64_t>(head.query_start[bucket + 1], most);
+  for (++bucket; bucket + 1 < head.query_start.size() && head.query_start[bucket + 1] <= most; ++bucket) {
+    last = head.query_start[bucket + 1];
+  }
+  return static_cast<int>(last - at);
+}
 
 // The spans of one strip: its lanes take the intervals of their buckets in ascending order; where keys lie between two
 // of them, a new span begins, so that no time goes to keys which no lane sees.
@@ -183,8 +197,8 @@ void attend_strip(const Layout& layout, const TaskContext& context, const HeadOf
           layout.query_code.of(context, head.list, r)[query];
     }
     const auto bucket = static_cast<std::size_t>(head.code[query]);
-    const std::int32_t first = head.start[bucket];
-    const std::int32_t end = head.start[bucket + 1];
+    const std::int32_t first = head.key_start[bucket];
+    const std::int32_t end = head.key_start[bucket + 1];
     std::int32_t last = end;
     if (problem.causal()) {
       const auto keys = head.keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
@@ -209,8 +223,9 @@ Stage attend_stage(const Layout& layout, std::int64_t round) {
             const HeadOfRound head{list,
                                    kv_list,
                                    round,
-                                   layout.query_sorted.of(context, list, round),
                                    layout.query_code.of(context, list, round),
+                                   layout.query_sorted.of(context, list, round),
+                                   layout.query_start.of(context, list, round),
                                    layout.key_sorted.of(context, kv_list, round),
                                    layout.key_start.of(context, kv_list, round)};
             kernels::Strip strip{context.in.q.matrix(batch, query_head),
@@ -223,7 +238,7 @@ Stage attend_stage(const Layout& layout, std::int64_t round) {
             const std::int64_t end = std::min(at + kTaskRows, s.queries);
             for (; at < end; at += strip.count) {
               strip.rows = head.queries.data() + at;
-              strip.count = static_cast<int>(std::min<std::int64_t>(kernels::strip_width(), end - at));
+              strip.count = strip_lanes(head, at, end);
               attend_strip(layout, context, head, strip);
             }
           }};

@@ -9,14 +9,13 @@
 // scored_pairs: pairs of a chunk with itself and the one before that the mask allows, self and repetitions included,
 // over rounds.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "core/numbers.hpp"
 #include "kernels/strip.hpp"
 #include "methods/counting_sort.hpp"
-#include "methods/lsh_hash.hpp"
+#include "methods/lsh_chunks.hpp"
 #include "methods/patterns.hpp"
 #include "methods/shared_keys.hpp"
 
@@ -26,28 +25,11 @@ namespace {
 constexpr std::int64_t kTaskRows = 128;
 constexpr std::int64_t kGatherRows = 1024;
 
-// Tables are by (batch, query head): every query head makes keys of its own.
-struct Layout {
-  Setup setup;
-  std::int64_t chunks = 0;
-  Table code;                           // bucket of each token
-  Table sorted;                         // tokens by (bucket, position)
-  Table chunk;                          // chunk of each token
-  Table met;                            // [earlier round][place]: chunks of the keys in the sorted order of this round
-  SharedBuffer<double> inverse;         // 1 / norm of each token
-  SharedBuffer<float> k;                // [batch][heads][tokens][dim], in the sorted order of the round
-  SharedBuffer<float> v;                // the same, value_dim
-  WorkerBuffer<std::int32_t> start;     // of a sort
-  WorkerBuffer<std::int32_t> lane_met;  // [earlier round][kMaxStrip]: own chunks
-  WorkerBuffer<std::int32_t> lane_met_b;  // the chunks before them
-  WorkerBuffer<float> scratch;
-};
-
-Layout declare(ScratchLayout& scratch, const Setup& setup) {
+SharedLayout declare(ScratchLayout& scratch, const Setup& setup) {
   const Shape& s = setup.problem.shape;
   const std::int64_t lists = s.batch * s.heads;
   const auto table = [&](std::int64_t rounds) { return declare_table(scratch, lists, rounds, s.queries); };
-  Layout layout;
+  SharedLayout layout;
   layout.setup = setup;
   layout.chunks = ceil_div(s.queries, setup.bucket);
   layout.code = table(setup.rounds);
@@ -82,7 +64,7 @@ MatrixView<const float> values_of(const TaskContext& context, const Shape& shape
   return context.in.v.matrix(BatchIndex{list / shape.heads}, shape.kv_head(HeadIndex{list % shape.heads}));
 }
 
-Stage normalise_stage(const Layout& layout) {
+Stage normalise_stage(const SharedLayout& layout) {
   const Shape s = layout.setup.problem.shape;
   return token_stage("normalise", s, kGatherRows,
                      [=](const TaskContext& context, std::int64_t list, std::int64_t first, std::int64_t last) {
@@ -92,7 +74,7 @@ Stage normalise_stage(const Layout& layout) {
                      });
 }
 
-Stage sort_stage(const Layout& layout) {
+Stage sort_stage(const SharedLayout& layout) {
   const Shape s = layout.setup.problem.shape;
   const std::int64_t rounds = layout.setup.rounds;
   return {"sort", s.batch * s.heads * rounds, [=](const TaskContext& context, std::int64_t task) {
@@ -108,7 +90,7 @@ Stage sort_stage(const Layout& layout) {
           }};
 }
 
-Stage gather_stage(const Layout& layout, std::int64_t round) {
+Stage gather_stage(const SharedLayout& layout, std::int64_t round) {
   const Shape s = layout.setup.problem.shape;
   return token_stage("gather", s, kGatherRows,
                      [=](const TaskContext& context, std::int64_t list, std::int64_t first, std::int64_t last) {
@@ -130,111 +112,7 @@ Stage gather_stage(const Layout& layout, std::int64_t round) {
                      });
 }
 
-// The spans of one strip: from the chunk before the first lane's to the last lane's, and the last chunk again for lanes
-// of the first one.
-class ChunkSpans {
- public:
-  ChunkSpans(const Layout& layout, const TaskContext& context, std::int64_t list, std::int64_t round)
-      : layout_(layout), context_(context), list_(list), round_(round) {}
-
-  // Lanes are the places at, at + 1, ...
-  void build(std::int64_t at, std::int64_t lanes) {
-    const std::int64_t size = layout_.setup.bucket;
-    const std::int64_t n = layout_.setup.problem.shape.queries;
-    const std::int64_t begin = std::max<std::int64_t>(at / size - 1, 0) * size;
-    const std::int64_t end = std::min(((at + lanes - 1) / size + 1) * size, n);
-    const std::int64_t wrap = layout_.chunks > 1 && at < size ? (layout_.chunks - 1) * size : n;
-    for (std::int64_t l = 0; l < lanes; ++l) {
-      const std::int64_t chunk = (at + l) / size;
-      const auto lane = static_cast<std::size_t>(l);
-      lo_[lane] = static_cast<std::int32_t>(std::max<std::int64_t>(chunk - 1, 0) * size - begin);
-      hi_[lane] = static_cast<std::int32_t>(std::min((chunk + 1) * size, n) - begin);
-      wrap_hi_[lane] = chunk == 0 ? static_cast<std::int32_t>(n - wrap) : 0;
-    }
-    see_lanes(at, lanes);
-    // With two chunks, lanes of the second may stand in a strip that begins in the first: then both spans reach the
-    // last chunk, each for its own lanes.
-    add(begin, end, lo_.data(), hi_.data());
-    if (wrap < n) add(wrap, n, none_.data(), wrap_hi_.data());
-  }
-
-  [[nodiscard]] std::span<const kernels::Span> spans() const { return std::span(spans_).first(size_); }
-
-  // Pairs of the lanes with the keys in their intervals that the mask allows.
-  [[nodiscard]] std::int64_t scored(std::int64_t lanes) const {
-    std::int64_t pairs = 0;
-    for (std::size_t i = 0; i < size_; ++i) {
-      const kernels::Span& span = spans_[i];
-      for (std::int64_t l = 0; l < lanes; ++l) {
-        if (!layout_.setup.problem.causal()) {
-          pairs += span.hi[l] - span.lo[l];
-          continue;
-        }
-        const std::int32_t* key = masks_[i].key_position;
-        const std::int32_t position = positions_[static_cast<std::size_t>(l)];
-        pairs += std::count_if(key + span.lo[l], key + span.hi[l], [=](std::int32_t j) { return j <= position; });
-      }
-    }
-    return pairs;
-  }
-
- private:
-  void see_lanes(std::int64_t at, std::int64_t lanes) {
-    const std::span<const std::int32_t> order = layout_.sorted.of(context_, list_, round_);
-    std::copy_n(order.begin() + at, lanes, positions_.begin());
-    const std::span<std::int32_t> own = context_.get(layout_.lane_met);
-    const std::span<std::int32_t> before = context_.get(layout_.lane_met_b);
-    for (std::int64_t r = 0; r < round_; ++r) {
-      const std::span<const std::int32_t> chunk = layout_.chunk.of(context_, list_, r);
-      for (std::size_t l = 0; l < static_cast<std::size_t>(lanes); ++l) {
-        const std::size_t to = static_cast<std::size_t>(r) * kernels::kMaxStrip + l;
-        own[to] = chunk[static_cast<std::size_t>(positions_[l])];
-        before[to] = own[to] > 0 ? own[to] - 1 : static_cast<std::int32_t>(layout_.chunks - 1);
-      }
-    }
-  }
-
-  void add(std::int64_t begin, std::int64_t end, const std::int32_t* lo, const std::int32_t* hi) {
-    const Shape& s = layout_.setup.problem.shape;
-    kernels::PairMask& mask = masks_[size_];
-    mask.key_position = layout_.sorted.of(context_, list_, round_).data() + begin;
-    mask.query_position = positions_.data();
-    mask.causal = layout_.setup.problem.causal();
-    mask.hide_self = true;
-    if (round_ > 0) {
-      mask.codes = static_cast<int>(round_);
-      mask.key_code = layout_.met.of(context_, list_, 0).data() + begin;
-      mask.key_code_stride = s.queries;
-      mask.query_code = context_.get(layout_.lane_met).data();
-      mask.query_code_b = context_.get(layout_.lane_met_b).data();
-    }
-    const std::int64_t at = list_ * s.queries + begin;
-    spans_[size_++] = {.k = context_.get(layout_.k).data() + at * s.dim,
-                       .v = context_.get(layout_.v).data() + at * s.value_dim,
-                       .count = end - begin,
-                       .k_stride = s.dim,
-                       .v_stride = s.value_dim,
-                       .lo = lo,
-                       .hi = hi,
-                       .pairs = &mask};
-  }
-
-  using Lanes = std::array<std::int32_t, kernels::kMaxStrip>;
-  const Layout& layout_;
-  const TaskContext& context_;
-  std::int64_t list_;
-  std::int64_t round_;
-  Lanes positions_{};
-  Lanes lo_{};
-  Lanes hi_{};
-  Lanes none_{};
-  Lanes wrap_hi_{};
-  std::array<kernels::Span, 2> spans_{};
-  std::array<kernels::PairMask, 2> masks_{};
-  std::size_t size_ = 0;
-};
-
-Stage attend_stage(const Layout& layout, std::int64_t round) {
+Stage attend_stage(const SharedLayout& layout, std::int64_t round) {
   const Problem& problem = layout.setup.problem;
   const Shape s = problem.shape;
   return token_stage("attend", s, kTaskRows,
@@ -250,9 +128,8 @@ Stage attend_stage(const Layout& layout, std::int64_t round) {
                        for (std::int64_t at = first; at < last; at += strip.count) {
                          strip.rows = layout.sorted.of(context, list, round).data() + at;
                          strip.count = static_cast<int>(std::min<std::int64_t>(kernels::strip_width(), last - at));
-                         ChunkSpans spans(layout, context, list, round);
-                         spans.build(at, strip.count);
-                         context.count->scored_pairs += spans.scored(strip.count);
+                         const ChunkSpans spans(layout, context, list, round, at, strip.count);
+                         context.count->scored_pairs += spans.scored();
                          context.count->visible_pairs += kernels::attend(
                              strip, spans.spans(), layout.setup.problem.score_scale(), context.get(layout.scratch));
                        }
@@ -260,7 +137,7 @@ Stage attend_stage(const Layout& layout, std::int64_t round) {
 }
 
 // Rows that no round gave another key attend to themselves.
-Stage self_stage(const Layout& layout) {
+Stage self_stage(const SharedLayout& layout) {
   const Shape s = layout.setup.problem.shape;
   const double scale = layout.setup.problem.score_scale();
   return token_stage("self", s, kGatherRows,
@@ -306,7 +183,7 @@ Cost cost_of(const Setup& setup, std::int64_t chunks) {
 Plan shared_plan(const Setup& setup) {
   const Shape& s = setup.problem.shape;
   Plan plan;
-  const Layout layout = declare(plan.scratch, setup);
+  const SharedLayout layout = declare(plan.scratch, setup);
   plan.stages.push_back(normalise_stage(layout));
   plan.stages.push_back(hash_queries(plan.scratch, setup, layout.code));
   plan.stages.push_back(sort_stage(layout));
