@@ -4,6 +4,8 @@
 #include <cmath>
 #include <random>
 
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <fmt/format.h>
 
 #include "analysis/class_fit.hpp"
@@ -111,6 +113,15 @@ void choose_plausible(GrowthFit& fit) {
   }
 }
 
+/// Tail of the percentile interval that stands for 2.5 %. Plain percentiles are too narrow for a dozen sizes, as normal
+/// quantiles are beside Student's; the tail is moved out as far as t lies beyond z (Hesterberg 2015, "expanded
+/// percentile").
+double widened_tail(double degrees_of_freedom) {
+  const boost::math::students_t_distribution<double> student(degrees_of_freedom);
+  const double t = boost::math::quantile(boost::math::complement(student, 0.025));
+  return boost::math::cdf(boost::math::normal_distribution<double>(), -t);
+}
+
 /// Percentile interval of the exponent from resampled residuals. The residuals are spread to undo their shrinkage by
 /// the fit, and drawn with integer arithmetic, so that a seed gives the same interval on every platform.
 std::optional<ConfidenceInterval> exponent_interval(const PowerLaw& law, std::span<const SizePoint> points,
@@ -132,8 +143,8 @@ std::optional<ConfidenceInterval> exponent_interval(const PowerLaw& law, std::sp
     }
     exponents.push_back(fit_power_law(drawn, weights).exponent);
   }
-  constexpr double kTail = 0.025;
-  return ConfidenceInterval{percentile(exponents, kTail), percentile(exponents, 1 - kTail), 1 - 2 * kTail};
+  const double tail = widened_tail(static_cast<double>(m) - parameters);
+  return ConfidenceInterval{percentile(exponents, tail), percentile(exponents, 1 - tail), 0.95};
 }
 
 void fit_exponent(GrowthFit& fit, const FitOptions& options) {
@@ -197,9 +208,9 @@ GrowthFit fit_growth(std::span<const SizePoint> points, const FitOptions& option
   return fit;
 }
 
-std::string verdict(const GrowthFit& fit, std::string_view theory) {
+std::string verdict(const GrowthFit& fit, std::string_view theory, const Constants& constants) {
   if (!fit.refused.empty()) return "refused: " + fit.refused;
-  const std::optional<Growth> expected = parse_growth(theory);
+  const std::optional<Growth> expected = parse_growth(theory, constants);
   if (!expected)
     return fmt::format("refused: theory {} is not an expression in n", theory.empty() ? "is empty, which" : theory);
   const std::span<const FittedClass> plausible(fit.classes.data(), fit.plausible);

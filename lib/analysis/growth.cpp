@@ -11,7 +11,7 @@ namespace {
 /// Recursive descent over  sum := product {+ product},  product := factor {[* /] factor},  factor := base [^ number].
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, const Constants& constants) : text_(text), constants_(constants) {}
 
   std::optional<Growth> whole() {
     const Growth growth = sum();
@@ -59,8 +59,8 @@ class Parser {
   Growth factor() {
     Growth growth = base();
     if (accept('^')) {
-      const double exponent = number();
-      growth = {growth.power * exponent, growth.log * exponent};
+      const double power = exponent();
+      growth = {growth.power * power, growth.log * power};
     }
     return growth;
   }
@@ -93,19 +93,37 @@ class Parser {
     return text_.substr(start, at_ - start);
   }
 
-  double number() {
-    const bool bracket = accept('(');
+  /// An exponent: a number, a constant, or a bracketed expression of them.
+  double exponent() {
     skip_space();
+    if (accept('(')) {
+      double total = quotient();
+      while (!failed_ && accept('+')) total += quotient();
+      if (!accept(')')) failed_ = true;
+      return total;
+    }
+    return number();
+  }
+
+  double quotient() {
+    double value = exponent();
+    while (!failed_ && accept('/')) value /= exponent();
+    return value;
+  }
+
+  double number() {
+    const std::string_view word = name();
+    for (const auto& [constant, value] : constants_) {
+      if (word == constant) return value;
+    }
     double value = 0;
-    const auto [stop, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    failed_ = failed_ || error != std::errc();
-    at_ = static_cast<std::size_t>(stop - text_.data());
-    if (accept('/')) value /= number();
-    if (bracket && !accept(')')) failed_ = true;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    failed_ = failed_ || error != std::errc() || stop != word.data() + word.size();
     return value;
   }
 
   std::string_view text_;
+  const Constants& constants_;
   std::size_t at_ = 0;
   bool failed_ = false;
 };
@@ -138,9 +156,15 @@ std::span<const GrowthClass> growth_classes() {
   return classes;
 }
 
-std::optional<Growth> parse_growth(std::string_view text) {
-  if (text.starts_with("O(") && text.ends_with(")")) text = text.substr(2, text.size() - 3);
-  return Parser(text).whole();
+std::optional<Growth> parse_growth(std::string_view text, const Constants& constants) {
+  const std::size_t start = text.find("O(");
+  if (start == std::string_view::npos) return Parser(text, constants).whole();
+  std::size_t depth = 0;
+  for (std::size_t end = start + 1; end < text.size(); ++end) {
+    if (text[end] == '(') ++depth;
+    if (text[end] == ')' && --depth == 0) return Parser(text.substr(start + 1, end - start), constants).whole();
+  }
+  return std::nullopt;
 }
 
 }  // namespace attnscale

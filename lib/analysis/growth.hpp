@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attnscale {
@@ -34,8 +35,12 @@ struct GrowthClass {
 /// All classes that a fit chooses among, simplest first.
 std::span<const GrowthClass> growth_classes();
 
+/// Values of names in exponents: {"levels", 2} for "O(n^(1 + 1/levels))".
+using Constants = std::vector<std::pair<std::string, double>>;
+
 /// Growth in n of an expression such as "O(n sqrt n)", "O(n (w + g))", "n^2 d", "O(n log n)": `n`, `n_q` and `n_k`
-/// grow, every other name or number is a constant, a sum grows like its fastest term. Nothing when it cannot be read.
-std::optional<Growth> parse_growth(std::string_view text);
+/// grow, every other name or number is a constant, a sum grows like its fastest term. Of "O(n^2) time, O(n) memory" the
+/// first O(...) is read. Nothing when it cannot be read, or when an exponent holds a name without a value.
+std::optional<Growth> parse_growth(std::string_view text, const Constants& constants = {});
 
 }  // namespace attnscale
