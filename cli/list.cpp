@@ -51,9 +51,19 @@ void list_columns(const char* file) {
   }
 }
 
-void list_fields(bool markdown) {
-  if (markdown) {
+struct ListArguments {
+  std::string what = "methods";
+  bool markdown = false;
+  bool names = false;
+};
+
+void list_fields(const ListArguments& arguments) {
+  if (arguments.markdown) {
     fmt::print("{}", schema_markdown());
+    return;
+  }
+  if (arguments.names) {
+    for (const FieldInfo& field : fields_of<Record>()) fmt::print("{}\n", field.name);
     return;
   }
   list_columns<Record>("summary.csv");
@@ -62,25 +72,25 @@ void list_fields(bool markdown) {
   list_columns<FitRow>("fits.csv");
 }
 
-void list(const std::string& what, bool markdown) {
+void list(const ListArguments& arguments) {
   const std::vector<std::string> lists = {"methods", "inputs", "studies", "fields"};
-  if (what == "methods") return list_methods();
-  if (what == "inputs") return list_inputs();
-  if (what == "studies") return list_studies();
-  if (what == "fields") return list_fields(markdown);
-  throw InputError(unknown_name("list", what, lists));
+  if (arguments.what == "methods") return list_methods();
+  if (arguments.what == "inputs") return list_inputs();
+  if (arguments.what == "studies") return list_studies();
+  if (arguments.what == "fields") return list_fields(arguments);
+  throw InputError(unknown_name("list", arguments.what, lists));
 }
 
 }  // namespace
 
 Command add_list(CLI::App& app) {
   CLI::App* command = app.add_subcommand("list", "What there is: methods, inputs, studies, fields");
-  const auto what = std::make_shared<std::string>("methods");
-  const auto markdown = std::make_shared<bool>(false);
-  command->add_option("what", *what, "methods, inputs, studies or fields")->capture_default_str();
-  command->add_flag("--markdown", *markdown, "fields as the text of docs/schema.md");
-  return {command, [what, markdown] {
-            list(*what, *markdown);
+  const auto arguments = std::make_shared<ListArguments>();
+  command->add_option("what", arguments->what, "methods, inputs, studies or fields")->capture_default_str();
+  command->add_flag("--markdown", arguments->markdown, "fields as the text of docs/schema.md");
+  command->add_flag("--names", arguments->names, "fields as the bare column names of summary.csv, one per line");
+  return {command, [arguments] {
+            list(*arguments);
             return 0;
           }};
 }
