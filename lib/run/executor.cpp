@@ -8,14 +8,12 @@
 #include <atomic>
 #include <cassert>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include "core/error.hpp"
+#include "run/thread_pool.hpp"
 #include "run/workspace_impl.hpp"
 
 namespace attnscale {
@@ -23,13 +21,30 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// TBB gives out no more threads than the machine has cores unless it is told otherwise, and obeys the lowest of all
-/// limits that exist: so there is one for the whole process, as high as we ever go. Threads start only when an arena
-/// asks for them.
-void allow_more_threads_than_cores() {
-  static const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
-                                         static_cast<std::size_t>(Executor::kMostThreads));
-}
+/// Raised before a loop starts and when a worker ends. The pool orders memory by itself; this says the same in a way
+/// that a thread sanitizer sees, which does not look into the pool: what was written before a loop comes before its
+/// tasks, and they come before what follows.
+constinit std::atomic<unsigned> handover{0};
+
+template <class Body>
+struct Loop {
+  std::int64_t tasks;
+  const Body& body;
+  std::atomic<std::int64_t> next{0};
+
+  static void work(void* context, int worker) {
+    static_cast<void>(handover.load());
+    Loop& loop = *static_cast<Loop*>(context);
+    try {
+      for (std::int64_t task = loop.next++; task < loop.tasks; task = loop.next++) loop.body(task, worker);
+    } catch (...) {
+      loop.next = loop.tasks;  // the other workers end after their present task
+      ++handover;
+      throw;
+    }
+    ++handover;
+  }
+};
 
 void add_time(std::vector<StageTime>& times, std::string_view name, std::int64_t time_ns) {
   for (StageTime& time : times) {
@@ -42,13 +57,20 @@ void add_time(std::vector<StageTime>& times, std::string_view name, std::int64_t
 }
 
 }  // namespace
+}  // namespace attnscale
+
+#ifdef __SANITIZE_THREAD__
+/// What TBB itself calls of the C library is TBB's own affair.
+extern "C" const char* __tsan_default_suppressions() {
+  return "called_from_lib:libtbb.so\n";
+}
+#endif
+
+namespace attnscale {
 
 struct Executor::Impl {
   explicit Impl(int count) : threads(count), counts(static_cast<std::size_t>(count)) {
-    if (threads > 1) {
-      allow_more_threads_than_cores();
-      arena.initialize(threads);
-    }
+    if (threads > 1) pool = std::make_unique<ThreadPool>(threads);
   }
 
   /// body(task, worker) for every task in [0, tasks).
@@ -59,21 +81,15 @@ struct Executor::Impl {
       for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
       return;
     }
-    std::atomic<std::int64_t> next{0};
-    const auto work = [&](int worker) {
-      try {
-        for (std::int64_t task = next++; task < tasks; task = next++) body(task, worker);
-      } catch (...) {
-        next = tasks;  // the other workers end after their present task
-        throw;
-      }
-    };
-    arena.execute([&] { tbb::parallel_for(0, workers, 1, work, tbb::simple_partitioner{}); });
+    Loop<Body> loop{tasks, body};
+    ++handover;
+    pool->run(workers, &Loop<Body>::work, &loop);
+    static_cast<void>(handover.load());
   }
 
   int threads;
-  std::vector<WorkCount> counts;  ///< one per worker; here, so that a run allocates nothing that grows with anything
-  tbb::task_arena arena;
+  std::vector<WorkCount> counts;     ///< one per worker; here, so that a run allocates nothing that grows with anything
+  std::unique_ptr<ThreadPool> pool;  ///< none for one thread
 };
 
 Executor::Executor(int threads) {

@@ -75,4 +75,7 @@ class Executor {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Version of oneTBB, for the description of a machine.
+std::string thread_pool_version();
+
 }  // namespace attnscale

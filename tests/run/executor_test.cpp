@@ -243,3 +243,7 @@ TEST_CASE("a number of threads that makes no sense is refused") {
     CHECK_THROWS_AS(Executor(threads), InputError);
   }
 }
+
+TEST_CASE("the version of the thread library is known") {
+  CHECK(thread_pool_version().starts_with("20"));
+}

@@ -1,0 +1,45 @@
+#include "run/thread_pool.hpp"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/version.h>
+
+#include "run/executor.hpp"
+
+namespace attnscale {
+namespace {
+
+/// TBB gives out no more threads than the machine has cores unless it is told otherwise, and obeys the lowest of all
+/// limits that exist: so there is one for the whole process, as high as we ever go. Threads start only when an arena
+/// asks for them.
+void allow_more_threads_than_cores() {
+  static const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
+                                         static_cast<std::size_t>(Executor::kMostThreads));
+}
+
+}  // namespace
+
+struct ThreadPool::Impl {
+  tbb::task_arena arena;
+};
+
+ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
+  allow_more_threads_than_cores();
+  impl_->arena.initialize(threads);
+}
+
+ThreadPool::~ThreadPool() = default;
+
+void ThreadPool::run(int workers, void (*work)(void* context, int worker), void* context) {
+  impl_->arena.execute([&] {
+    tbb::parallel_for(
+        0, workers, 1, [=](int worker) { work(context, worker); }, tbb::simple_partitioner{});
+  });
+}
+
+std::string thread_pool_version() {
+  return TBB_runtime_version();
+}
+
+}  // namespace attnscale
