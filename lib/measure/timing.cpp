@@ -71,17 +71,25 @@ Sample Rounds::sample(std::size_t index) {
   return taken;
 }
 
-/// The warm-up call, then as many as it takes to know how many make a sample. A call of a second and more is not
-/// repeated: whatever the first one pays for cold memory, one call is far longer than a sample has to be.
+/// The warm-up call, then as many as it takes to know how many make a sample: the shortest batch decides, and two of
+/// the final size must last long enough, since one that was interrupted looks longer than it is. A call of a second and
+/// more is not repeated: whatever the first one pays for cold memory, one call is far longer than a sample has to be.
 void Rounds::prepare(std::size_t index, const std::function<bool()>& keep_going) {
   constexpr double kLongCallNs = 1e9;
+  constexpr double kClearlyLong = 10;   // times the floor: no interruption explains that
   constexpr std::int64_t kGrowth = 16;  // per step: one odd first call must not ask for a thousand times too many
   Cell& cell = cells_[index];
-  if (sample(index).time_ns >= std::max(kLongCallNs, options_.sample_floor_ns)) return;
-  while (cell.active && keep_going()) {
-    const double time_ns = sample(index).time_ns;
-    if (time_ns * static_cast<double>(cell.iterations) >= options_.sample_floor_ns) return;
-    const std::int64_t wanted = iterations_for(time_ns, options_.sample_floor_ns);
+  const double floor_ns = options_.sample_floor_ns;
+  double shortest_ns = sample(index).time_ns;
+  if (shortest_ns >= std::max(kLongCallNs, floor_ns)) return;
+  int long_enough = 0;
+  while (cell.active && long_enough < 2 && keep_going()) {
+    shortest_ns = std::min(shortest_ns, sample(index).time_ns);
+    const double batch_ns = shortest_ns * static_cast<double>(cell.iterations);
+    if (batch_ns >= kClearlyLong * floor_ns) return;
+    long_enough = batch_ns >= floor_ns ? long_enough + 1 : 0;
+    if (long_enough > 0) continue;
+    const std::int64_t wanted = iterations_for(shortest_ns, floor_ns);
     if (wanted <= cell.iterations) return;
     cell.iterations = std::min(wanted, cell.iterations * kGrowth);
   }
