@@ -48,9 +48,8 @@ void weigh(const Strip& strip, const Span& span, std::span<const float> scores, 
 }
 
 std::int64_t topk_scratch(std::int64_t dim, std::int64_t k) {
-  constexpr std::int64_t floats_per_candidate = sizeof(std::uint64_t) / sizeof(float);
-  const std::int64_t candidates = (strip_width() + 1) * candidate_capacity(k);
-  return (dim + tile_keys(dim, 0)) * strip_width() + candidates * floats_per_candidate;
+  const std::int64_t ranks_and_keys = 2 * candidate_capacity(k);
+  return (dim + tile_keys(dim, 0) + ranks_and_keys) * strip_width();
 }
 
 std::int64_t select_topk(const Strip& strip, const Span& span, double scale, std::int64_t k, const TopkResult& result,

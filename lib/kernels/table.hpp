@@ -29,10 +29,10 @@ struct Target {
 /// The targets that were compiled and that this CPU can run, best first; never empty.
 std::vector<Target> compiled_targets();
 
-/// Candidates that select_topk() buffers per lane before it drops all but the k best: the larger, the rarer the
-/// selection, which costs about as much as the buffer is long.
+/// Candidates that select_topk() lists per lane before it cuts them to the k best; a whole number of vectors. A cut
+/// costs in proportion to the list, but each makes the lane choosier.
 [[nodiscard]] constexpr std::int64_t candidate_capacity(std::int64_t k) {
-  return 2 * k + 64;
+  return (2 * k + 63) / 64 * 64;
 }
 
 }  // namespace attnscale::kernels

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels/candidate.hpp"
+#include "kernels/rank.hpp"
 #include "naive.hpp"
 
 using namespace kernel_test;
@@ -144,14 +144,12 @@ TEST_CASE("an allowed key that scores NaN poisons the row; a hidden one does not
   });
 }
 
-TEST_CASE("candidates order by score, then by lower key, and give both back") {
-  const std::vector<float> scores{-std::numeric_limits<float>::max(), -2.5f, -0.0f, 1e-40f, 3.0f, 1e30f};
+TEST_CASE("ranks order like scores and give them back") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> scores{-infinity, -2.5f, -2.4f, -1e-40f, 0.0f, 1e-40f, 3.0f, 1e30f, infinity};
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    const std::uint64_t c = kernels::candidate(scores[i], 77);
-    CHECK(kernels::score_of(c) == scores[i]);
-    CHECK(kernels::key_of(c) == 77);
-    CHECK(kernels::candidate(scores[i], 76) > c);
-    if (i > 0) CHECK(c > kernels::candidate(scores[i - 1], 0));
+    CHECK(kernels::score_of(kernels::rank_of(scores[i])) == scores[i]);
+    if (i > 0) CHECK(kernels::rank_of(scores[i]) > kernels::rank_of(scores[i - 1]));
   }
-  CHECK(kernels::candidate(-0.0f, 5) == kernels::candidate(0.0f, 5));
+  CHECK(kernels::rank_of(-0.0f) == kernels::rank_of(0.0f));
 }
