@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include "core/error.hpp"
 #include "core/suggest.hpp"
+#include "record/files.hpp"
 
 namespace attnscale {
 namespace {
@@ -77,14 +76,9 @@ Settings settings_of(const toml::table& table, const std::string& path) {
 }
 
 toml::table parse_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw InputError(
-        fmt::format("the study {} cannot be read: check that it is a file with text in it", attnscale::quoted(path)));
-  }
+  const std::string text = read_file(path);
   try {
-    return toml::parse(text.str());
+    return toml::parse(text);
   } catch (const toml::parse_error& error) {
     throw InputError(fmt::format("{}, line {}: {}", fs::path(path).filename().string(), error.source().begin.line,
                                  std::string(error.description())));
