@@ -29,8 +29,8 @@ const std::map<std::string, std::vector<std::string>>& special_parameters() {
        {"block=8,blocks=3", "block=7,blocks=1", "block=16,blocks=2", "block=1,blocks=5", "blocks=99", "block=1000"}},
       {"topk", {"k=5", "k=1", "k=16", "k=17", "k=1000"}},
       {"lsh",
-       {"rounds=2,bucket=8", "rounds=1,bucket=16", "rounds=3,bucket=5", "rounds=2,bucket=1", "bucket=1000",
-        "rounds=4,bucket=16,qk=shared", "rounds=1,bucket=7,qk=shared", "rounds=2,bucket=1,qk=shared",
+       {"rounds=2,bucket=8", "rounds=1,bucket=16", "rounds=3,bucket=5", "rounds=2,bucket=1", "rounds=9,bucket=2",
+        "bucket=1000", "rounds=4,bucket=16,qk=shared", "rounds=1,bucket=7,qk=shared", "rounds=2,bucket=1,qk=shared",
         "bucket=1000,qk=shared", "qk=shared"}},
       {"strided", {"l=5", "l=1", "l=16", "l=64", "l=1000"}},
   };

@@ -2,6 +2,7 @@
 // counted as the closed form says, and the same bits whatever the threads, the earlier calls and the memory around the
 // rows.
 #include "cases.hpp"
+#include "core/error.hpp"
 #include "harness.hpp"
 #include "kernels/strip.hpp"
 #include "support/catch.hpp"
@@ -61,6 +62,52 @@ TEST_CASE("every method meets its own definition on every SIMD target") {
     REQUIRE(kernels::current_target() == target);
     for (const MethodSpec& spec : few_specs()) {
       for (const Problem& problem : few_problems()) check_conformance(spec, problem);
+    }
+  }
+}
+
+TEST_CASE("parameters at their bounds neither overflow nor fail") {
+  for (const Method* method : catalog()) {
+    for (const ParamSpec& param : method->params) {
+      if (param.kind == ParamKind::choice) continue;
+      for (const std::int64_t value : {param.lowest, param.highest}) {
+        const std::string first = param.kind == ParamKind::first ? "first:" : "";
+        const std::string text =
+            std::string(method->name) + ":" + std::string(param.name) + "=" + first + std::to_string(value);
+        INFO(text);
+        std::vector<MethodSpec> specs;
+        try {
+          specs = parse_method(text);
+        } catch (const InputError&) {
+          continue;  // an even window, for example
+        }
+        check_conformance(specs.at(0), square(17));
+        check_conformance(specs.at(0), square(17, Mask::causal));
+      }
+    }
+  }
+}
+
+TEST_CASE("judges refuse a choice that is not the method's") {
+  for (const MethodSpec& spec : few_specs()) {
+    if (spec.method->judge == nullptr) continue;
+    const Problem problem = square(129, Mask::none, 16);
+    INFO(describe(spec, problem));
+    const TestInputs in = gaussian(problem);
+    const std::vector<RowRef> rows = rows_of(problem);
+    const auto refused = [&](const std::vector<std::int32_t>& choices) {
+      return spec.method->judge(problem, spec.params, in.view(), choices, rows).has_value();
+    };
+    std::vector<std::int32_t> choices = run(spec, problem, in.view()).choices;
+    REQUIRE_FALSE(choices.empty());
+    CHECK_FALSE(refused(choices));
+    // Somewhere in the middle: another number than the method's, a number that does not exist, nothing at all.
+    std::int32_t& victim = choices[choices.size() / 3];
+    const std::int32_t right = victim;
+    for (const std::int32_t wrong : {right + 1, right == 0 ? 1 : 0, 1 << 20, -5}) {
+      victim = wrong;
+      INFO("choice " << right << " replaced by " << wrong);
+      CHECK(refused(choices));
     }
   }
 }

@@ -144,9 +144,16 @@ TEST_CASE("fault: n not divisible by block, chunk or twice the bucket") {
 }
 
 TEST_CASE("fault: odd bucket counts") {
-  // n / (2 bucket) = 1.5, 2.5 and 3: rounded halves up and doubled, so the count is always even.
-  for (const std::int64_t n : {48, 80, 96}) checked_run("lsh:rounds=3,bucket=16", square(n));
-  for (const std::int64_t n : {48, 80, 96}) checked_run("lsh:rounds=3,bucket=16,qk=shared", square(n));
+  // n / (2 bucket) = 1.5, 2.5 and 3: rounded halves up and doubled, so the count is always even and all of it is used.
+  for (const auto& [n, buckets] : {std::pair<std::int64_t, std::int32_t>{48, 4}, {80, 6}, {96, 6}, {16, 2}, {17, 2}}) {
+    for (const char* qk : {"separate", "shared"}) {
+      const Outcome outcome = checked_run("lsh:rounds=5,bucket=16,qk=" + std::string(qk), square(n));
+      const std::set<std::int32_t> codes(outcome.choices.begin(), outcome.choices.end());
+      INFO(n << " keys, " << qk);
+      CHECK(*codes.rbegin() <= (n == 16 ? 0 : buckets - 1));
+      if (n >= 48) CHECK(codes.size() == static_cast<std::size_t>(buckets));
+    }
+  }
 }
 
 TEST_CASE("fault: n below the chunk changes outputs") {

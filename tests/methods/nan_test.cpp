@@ -145,3 +145,18 @@ TEST_CASE("finite inputs whose scores overflow fp32 are never taken for right") 
     kernels::use_target(before);
   }
 }
+
+TEST_CASE("shared keys: a zero query stays a zero key, tiny and huge queries are normalised like any other") {
+  for (const char* text : {"exact.shared", "lsh:rounds=2,bucket=8,qk=shared"}) {
+    for (const float scale : {1e-30f, 1e-12f, 1.0f, 1e12f, 1e30f}) {
+      const MethodSpec spec = spec_of(text);
+      const Problem problem = square(65);
+      INFO(describe(spec, problem) << ", scale " << scale);
+      TestInputs in = gaussian(problem);
+      change(in.q, [&](float old, auto, auto, std::int64_t i, auto) { return i % 7 == 3 ? 0.0f : old * scale; });
+      const Outcome outcome = run(spec, problem, in.view());
+      CHECK(compare(spec, problem, in.view(), outcome).worst <= 1);
+      CHECK(std::isfinite(outcome.lse_of({BatchIndex{0}, HeadIndex{0}, 3})));
+    }
+  }
+}
