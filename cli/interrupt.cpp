@@ -25,4 +25,8 @@ bool interrupted() {
   return g_interrupted != 0;
 }
 
+void ignore_file_size_signal() {
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
 }  // namespace attnscale::cli

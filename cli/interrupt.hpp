@@ -6,4 +6,7 @@ namespace attnscale::cli {
 void watch_interrupts();
 bool interrupted();
 
+/// A file that reaches the size limit of the process is a write error with a sentence, not the end of the program.
+void ignore_file_size_signal();
+
 }  // namespace attnscale::cli

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "core/suggest.hpp"
+#include "interrupt.hpp"
 
 namespace attnscale::cli {
 namespace {
@@ -58,7 +59,11 @@ int parse_and_run(CLI::App& app, const std::vector<Command>& commands, int argc,
                                  fmt::join(names_of(commands), ", ")));
   }
   refuse_leftovers(*chosen->app, {});
-  return chosen->run();
+  ignore_file_size_signal();
+  const int code = chosen->run();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw WriteError("the output could not be written to stdout");
+  return code;
 }
 
 }  // namespace

@@ -39,7 +39,11 @@ int end_run(const RunFolder& folder, const EndOptions& options) {
 
   TableOptions table;
   table.colour = options.colour;
-  fmt::print("{}", table_text(records, table));
+  constexpr std::size_t kShortRun = 40;
+  const std::vector<Record> shown = records.size() <= kShortRun ? records : longest_rows(records);
+  fmt::print("{}", table_text(shown, table));
+  if (shown.size() < records.size())
+    fmt::print("(the largest n of each method; all {} rows are in summary.csv)\n", records.size());
   if (const std::string growth = fits_text(fits); !growth.empty()) fmt::print("\n{}", growth);
   const std::string path = folder.path().string();
   if (!options.whole) fmt::print("\ninterrupted: {} rows are in {}\n", records.size(), path);

@@ -33,10 +33,12 @@ Sweep parse_sweep(const std::string& text, const std::string& what, Bounds bound
   const std::string tail = text.substr(dots + 2);
   const std::size_t mark = tail.find_first_of("x+@*");
   if (mark == std::string::npos) {
+    const auto [low, high] = std::minmax({parse_integer(text.substr(0, dots), what, bounds.lowest, bounds.highest),
+                                          parse_integer(tail, what, bounds.lowest, bounds.highest)});
     throw InputError(
         fmt::format("{} is {}, a range without a step: write {}..{}x2 (factor), ..{}+16 (step) or ..{}@2 "
                     "(sizes per octave)",
-                    what, quoted(text), text.substr(0, dots), tail, tail, tail));
+                    what, quoted(text), low, high, high, high));
   }
   const char kind = tail[mark] == '*' ? 'x' : tail[mark];
   Sweep sweep{parse_integer(text.substr(0, dots), what, bounds.lowest, bounds.highest),

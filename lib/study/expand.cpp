@@ -77,7 +77,8 @@ class Expansion {
                            std::vector<Problem>& problems) {
     for (const Lengths& lengths : run.lengths) {
       if (!own && (lengths.queries == 0 || lengths.keys == 0)) {
-        throw InputError(fmt::format("the input {} has no length of its own: give n, as in --n 256,512", input));
+        throw InputError(
+            fmt::format("the input {} has no length of its own: give n, as in --n 256,512, or name a study", input));
       }
       shape.queries = lengths.queries == 0 ? own->queries : lengths.queries;
       shape.keys = lengths.keys == 0 ? own->keys : lengths.keys;

@@ -162,6 +162,24 @@ std::vector<FitRow> fit_records(std::span<const Record> records, std::span<const
   return fits;
 }
 
+std::vector<Record> longest_rows(std::span<const Record> records) {
+  const SeriesNames names(records);
+  std::map<std::string, std::int64_t> longest;
+  const auto key = [&](const Record& r) {
+    return fmt::format("{} {} seed={}", r.method, names.of(r), r.seed.value_or(0));
+  };
+  for (const Record& record : records) {
+    std::int64_t& n = longest[key(record)];
+    n = std::max(n, record.keys.value_or(0));
+  }
+  std::vector<Record> rows;
+  for (const Record& record : records) {
+    const bool plain = record.status == name_of(Outcome::ok) || record.status == name_of(Outcome::unsupported);
+    if (!plain || record.keys.value_or(0) == longest[key(record)]) rows.push_back(record);
+  }
+  return rows;
+}
+
 std::string fits_text(std::span<const FitRow> fits) {
   struct Line {
     std::string name;

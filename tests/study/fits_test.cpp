@@ -71,6 +71,17 @@ TEST_CASE("rows that are not ok are no points, and too few points are refused") 
   CHECK(fits_text(fits).empty());
 }
 
+TEST_CASE("a long run is shown by its longest rows and all that went wrong") {
+  std::vector<Record> records = quadratic("gaussian");
+  for (const Record& r : quadratic("local")) records.push_back(r);
+  records[1].status = name_of(Outcome::incorrect);
+  const std::vector<Record> shown = longest_rows(records);
+  REQUIRE(shown.size() == 3);
+  CHECK(shown[0].keys == 128);
+  CHECK(shown[1].keys == 2048);
+  CHECK(shown[2].input == "local");
+}
+
 TEST_CASE("a crossover is named for every method but the baseline") {
   std::vector<Record> records = quadratic("gaussian");
   double ratio = 4;
