@@ -47,14 +47,21 @@ faint = "linecolor rgb '#888888' linewidth 1"
 ticks(low, high) = (t = '', k = floor(log(low) / log(2)), sum [j = 0:31] (2.0**(k + j) >= low && 2.0**(k + j) <= high ? \
     (t = t.(t eq '' ? '' : ', ').sprintf('%d', 2**(k + j)), 1) : 0), 'set xtics ('.t.') rotate by -35')
 
+row_in(names, m) = sum [j = 1:words(names)] (word(names, j) eq m ? j : 0)
 # Line types follow the place in `methods`, so that a method looks the same in every plot.
-place_of(m) = sum [j = 1:words(methods)] (word(methods, j) eq m ? j : 0)
+place_of(m) = row_in(methods, m)
 
 # Methods with an approximation error to show; exact ones differ by rounding only and would stretch an axis by six decades.
 approximate = ''
 error_of(m) = strcol('contract') ne 'exact' ? positive(cell(m, 'rel_fro')) : NaN
 note_approximate(m) = (strstrt(' '.approximate.' ', ' '.m.' ') ? 0 : (approximate = approximate.(approximate eq '' ? '' : ' ').m, 1))
 stats summary using (strcol('contract') ne 'exact' && number('rel_fro') > 0 ? note_approximate(strcol('label')) : 0) nooutput
+
+# An input with one length (a real tensor) has no curve: one line per method, its value on a logarithmic x axis.
+# `names` is a string of labels; call with the axis title as second argument.
+list_methods(names) = (t = '', sum [j = 1:words(names)] (t = t.(j > 1 ? ', ' : '').'"'.word(names, j).'" '.j, 1), \
+    'set ytics ('.t.') noenhanced scale 0; set yrange ['.sprintf('%g', words(names) + 0.6).':0.4]; '. \
+    'unset logscale y; set format y; set autoscale x; set format x "%g"; unset xtics; set xtics; unset key')
 
 set key outside right top vertical Left reverse noenhanced font ',9' spacing 1.15 samplen 2.5
 set grid back linetype 1 dashtype 1 linecolor rgb '#d8d8d8' linewidth 0.5

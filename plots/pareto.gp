@@ -3,7 +3,6 @@
 if (!exists("scripts")) scripts = 'plots'
 load scripts.'/common.gp'
 
-set title 'Error against time ('.input.'); larger points are longer sequences' noenhanced
 set xlabel 'time of one call (ms, median)'
 set ylabel 'relative Frobenius error of the output'
 set logscale xy
@@ -12,7 +11,8 @@ set format xy '%g'
 stats summary using (number('queries')) name 'N' nooutput
 n0 = N_min > 0 ? N_min : 1
 n1 = N_max > n0 ? N_max : 2 * n0
-size_of(n) = 0.5 + 1.3 * log(n / n0) / log(n1 / n0)
+size_of(n) = N_max > n0 ? 0.5 + 1.3 * log(n / n0) / log(n1 / n0) : 1
+set title 'Error against time ('.input.(N_max > n0 ? '); larger points are longer sequences' : ', n = '.sprintf('%d', n0).')') noenhanced
 if (words(approximate) == 0) { print 'no approximation errors in '.summary.': nothing to draw'; exit }
 
 do for [terminal in 'svg png'] {

@@ -24,6 +24,10 @@ set ytics () scale 0 noenhanced
 do for [i = 1:words(methods)] {
   if (longest[i] > 0) { set ytics add (sprintf('%s  n=%d', word(methods, i), longest[i]) i) }
 }
+# The palette, with attend (nearly always the largest) in grey and a few more for the many stages of LSH.
+array shades[12] = ['#0072B2', '#E69F00', '#009E73', '#D55E00', '#CC79A7', '#56B4E9', '#F0E442', '#000000', '#7F3C8D', \
+    '#A6761D', '#80CDC1', '#4D4D4D']
+shade(k) = word(stages, k) eq 'attend' ? '#B0B0B0' : shades[(k - 1) % 12 + 1]
 set style fill solid 0.9 border rgb '#ffffff'
 row_of(s) = (j = place_of(strcol('label')), j > 0 && strcol('stage') eq s && strcol('input') eq input && \
     column('queries') == longest[j] ? j : NaN)
@@ -33,7 +37,7 @@ do for [terminal in 'svg png'] {
   set output file_of('stages', terminal)
   plot for [k = 1:words(stages)] shares using (50 * (column('share_begin') + column('share_end'))):(row_of(word(stages, k))): \
          (100 * column('share_begin')):(100 * column('share_end')):(row_of(word(stages, k)) - 0.38): \
-         (row_of(word(stages, k)) + 0.38) with boxxyerror linecolor rgb palette[(k - 1) % 8 + 1] \
+         (row_of(word(stages, k)) + 0.38) with boxxyerror linecolor rgb shade(k) dashtype 1 \
          title word(stages, k)
   unset output
 }
