@@ -105,7 +105,7 @@ TEST_CASE("longformer: 2gn - g^2 + (n-g)(2w+1) - w(w+1)") {
   }
 }
 
-TEST_CASE("bigbird: b^2 [2 nb + 2(4+r) + (nb-4)(5+r)]") {
+TEST_CASE("bigbird: b^2 (2 nb + 2(4+r) + (nb-4)(5+r))") {
   for (const std::int64_t b : {1, 4, 8}) {
     for (const std::int64_t r : {0, 1, 3}) {
       for (const std::int64_t nb : {8, 9, 16}) {

@@ -277,7 +277,7 @@ TEST_CASE("hierarchical is full attention with block-mean scores outside the own
   }
 }
 
-TEST_CASE("a head alone, told its index, gives the same bits; so does each batch item") {
+TEST_CASE("a head alone, told its index, gives the same bits, so does each batch item") {
   const Problem whole = problem_of("queries=65,keys=65,dim=8,value_dim=5,heads=6,kv_heads=3,batch=2,seed=3");
   for_each_supported({whole}, [&](const MethodSpec& spec, const Problem&) {
     TestInputs in = gaussian(whole);

@@ -76,7 +76,7 @@ TEST_CASE("two keys: a logistic") {
   CHECK(row.largest_value == 20);
 }
 
-TEST_CASE("hidden keys count for nothing; an empty row is 0 with LSE -inf") {
+TEST_CASE("hidden keys count for nothing, an empty row is 0 with LSE -inf") {
   const Tiny tiny(2, {1, 0, 5}, {10, 20, 1000});
   const Reference oracle = tiny.oracle();
   const ReferenceRow one = oracle.row(kFirst, std::vector<std::int32_t>{-1, 1, -1});
@@ -151,7 +151,7 @@ TEST_CASE("NaN in a visible query or key makes the row NaN, in a visible value i
   }
 }
 
-TEST_CASE("shared keys are the normalised queries of the same head; a zero query stays zero") {
+TEST_CASE("shared keys are the normalised queries of the same head, a zero query stays zero") {
   Problem problem = square(3, Mask::none, 2);
   problem.shape.heads = 2;  // one key head: shared keys come from each query head all the same
   problem.scale = 1;
