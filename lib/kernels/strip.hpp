@@ -1,9 +1,9 @@
 // The strip kernel: exact online softmax of a strip of query rows over a list of key spans.
 //
-// Queries lie in the lanes: a strip is strip_width() query rows (two or three vectors, by SIMD target). A method
-// differs from another only in the spans that it lists; one kernel serves all. Online softmax: Milakov and Gimelshein
-// 2018 (arXiv:1805.02867); tiling without the n x n matrix: Rabe and Staats 2021 (arXiv:2112.05682), Dao et al. 2022
-// (arXiv:2205.14135).
+// Queries lie in the lanes: a strip is strip_width() query rows: two to four vectors, 32 rows on AVX-512, 24 on AVX2,
+// 16 on SSE4 and NEON. A method differs from another only in the spans that it lists; one kernel serves all. Online
+// softmax: Milakov and Gimelshein 2018 (arXiv:1805.02867); tiling without the n x n matrix: Rabe and Staats 2021
+// (arXiv:2112.05682), Dao et al. 2022 (arXiv:2205.14135).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace attnscale::kernels {
 /// No SIMD target has a wider strip.
 inline constexpr int kMaxStrip = 64;
 
-/// Keys per tile: each tile is summed from zero, then added (two-level sums, see the tolerance in methods.md).
+/// Keys per tile. Each tile is summed from zero, then added: the rounding error of such two-level sums grows with
+/// tile + n / tile, not with n.
 [[nodiscard]] constexpr std::int64_t tile_keys(std::int64_t dim, std::int64_t value_dim) {
   return (dim >= 128 || value_dim >= 128) ? 32 : 64;
 }
@@ -27,11 +28,12 @@ inline constexpr int kMaxStrip = 64;
 /// A pair is hidden when any of these holds. Key arrays are indexed by the key within the span, query arrays by lane.
 struct PairMask {
   const std::int32_t* key_position = nullptr;    ///< needed by the two conditions below
-  const std::int32_t* query_position = nullptr;  ///< [lane]
+  const std::int32_t* query_position = nullptr;  ///< [strip.count]
   bool causal = false;                           ///< hide key_position > query_position
   bool hide_self = false;                        ///< hide key_position == query_position
   /// Pairs met before: hide when, for any code c < codes, key_code[c * key_code_stride + key] equals
-  /// query_code[c * kMaxStrip + lane] or query_code_b[c * kMaxStrip + lane] (query_code_b may be null).
+  /// query_code[c * kMaxStrip + lane] or query_code_b[c * kMaxStrip + lane] (query_code_b may be null). Rows of
+  /// kMaxStrip codes must be readable as a whole, whatever unused lanes hold.
   int codes = 0;
   const std::int32_t* key_code = nullptr;
   std::int64_t key_code_stride = 0;
@@ -49,8 +51,8 @@ struct Span {
   std::int64_t k_stride = 0;
   std::int64_t v_stride = 0;
   float log2_bias = 0;               ///< added to every score in base 2 (log2 of a summary's count)
-  const std::int32_t* lo = nullptr;  ///< [kMaxStrip] or null: from 0
-  const std::int32_t* hi = nullptr;  ///< [kMaxStrip] or null: to count
+  const std::int32_t* lo = nullptr;  ///< [strip.count] or null: from 0
+  const std::int32_t* hi = nullptr;  ///< [strip.count] or null: to count
   const PairMask* pairs = nullptr;
 };
 
@@ -75,9 +77,9 @@ struct Strip {
 std::int64_t attend(const Strip& strip, std::span<const Span> spans, double scale, std::span<float> scratch);
 
 /// Scores of a strip against the keys of one span, base 2 (scale * log2(e) * q.k + bias), stored as
-/// scores[key][strip_width()]; masked pairs are -inf (lo, hi and pairs apply). Same register tiles as attend(). The
-/// pass of exact.materialized, of block selection and of hashing (the latter with scale = ln 2, so that the factor is
-/// one).
+/// scores[key][strip_width()], 64-byte aligned; masked pairs are -inf (lo, hi and pairs apply), unused lanes hold
+/// anything. Same register tiles as attend(). The pass of exact.materialized, of block selection and of hashing (the
+/// latter with scale = ln 2, so that the factor is one).
 void score(const Strip& strip, const Span& span, double scale, std::span<float> scores, std::span<float> scratch);
 
 /// In place on scores[count][strip_width()]: p = exp2(s - max), and lse of each row (natural); sums[strip_width()] gets
@@ -90,7 +92,8 @@ void weigh(const Strip& strip, const Span& span, std::span<const float> scores, 
 
 /// The k best keys of every query row of a strip, selected in a stream over one span: no buffer grows with span.count.
 /// Ties go to the lower key. Afterwards lane l owns found[l] (min(k, visible keys of the lane)) entries at keys[l * k
-/// ...] and scores[l * k ...] (base 2), in ascending key order. NaN scores: see attend_selected. Returns scored pairs.
+/// ...] and scores[l * k ...] (base 2), in ascending key order. A visible score of -inf (overflow) is
+/// not selected. Returns scored pairs. `scratch` holds topk_scratch() floats, 64-byte aligned.
 struct TopkResult {
   std::span<std::int32_t> keys;    ///< [kMaxStrip * k]
   std::span<float> scores;         ///< [kMaxStrip * k]
