@@ -17,6 +17,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// A call that was predicted within the budget may miss it by this factor, as on a busy machine, and is still measured.
+constexpr int kTimeoutFactor = 2;
+
 double since_ns(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
@@ -105,10 +108,10 @@ void verify(CellRun& cell, const Group& group, Oracle& oracle, Executor& executo
   const std::optional<std::string> wrong = evaluate(run, oracle, cell.record);
   cell.output_hash = hash_output(cell);
   if (wrong) return cell.end(Outcome::incorrect, *wrong);
-  const double budget_ns = group.options.cell_budget_s * 1e9;
-  if (cell.expected_ns > budget_ns) {
-    cell.end(Outcome::timeout, fmt::format("the first call took {}, more than the cell budget of {}",
-                                           scaled_time(cell.expected_ns), scaled_time(budget_ns)));
+  const double limit_ns = kTimeoutFactor * group.options.cell_budget_s * 1e9;
+  if (cell.expected_ns > limit_ns) {
+    cell.end(Outcome::timeout, fmt::format("the first call took {}, more than {} times the cell budget",
+                                           scaled_time(cell.expected_ns), kTimeoutFactor));
   }
 }
 

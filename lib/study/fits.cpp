@@ -109,7 +109,7 @@ FitRow fit_row(const Series& series, const Quantities& quantity, const GrowthFit
     row.n_min = static_cast<std::int64_t>(fit.points.front().n);
     row.n_max = static_cast<std::int64_t>(fit.points.back().n);
   }
-  row.verdict = verdict(fit, theory);
+  row.verdict = verdict(fit, theory, constants_of(series.method));
   if (!fit.refused.empty()) return row;
   row.growth_class = fit.best().growth->name;
   row.classes_ambiguous = fit.ambiguous();
@@ -121,6 +121,16 @@ FitRow fit_row(const Series& series, const Quantities& quantity, const GrowthFit
     row.exponent_ci_high = fit.exponent_ci->high;
   }
   return row;
+}
+
+// A method's complexity is that of its work: it says nothing of memory, and of the visible pairs only where no others
+// are scored (top-k sees k keys of each row, but has to score all).
+std::string theory_of(const Series& series, const std::string& column) {
+  const bool scores_more = std::any_of(series.records.begin(), series.records.end(), [](const Record* r) {
+    return r->scored_pairs && r->visible_pairs && *r->scored_pairs != *r->visible_pairs;
+  });
+  if (column == "workspace_bytes_predicted" || (column == "visible_pairs" && scores_more)) return "";
+  return series.records.front()->complexity;
 }
 
 std::string short_name(const FitRow& fit) {
@@ -156,7 +166,7 @@ std::vector<FitRow> fit_records(std::span<const Record> records, std::span<const
       FitOptions options;
       options.quantity = quantity.kind;
       const GrowthFit fit = fit_growth(points, options);
-      fits.push_back(fit_row(series, quantity, fit, series.records.front()->complexity));
+      fits.push_back(fit_row(series, quantity, fit, theory_of(series, quantity.column)));
     }
   }
   return fits;
