@@ -210,9 +210,9 @@ GrowthFit fit_growth(std::span<const SizePoint> points, const FitOptions& option
 
 std::string verdict(const GrowthFit& fit, std::string_view theory, const Constants& constants) {
   if (!fit.refused.empty()) return "refused: " + fit.refused;
+  if (theory.empty()) return "";
   const std::optional<Growth> expected = parse_growth(theory, constants);
-  if (!expected)
-    return fmt::format("refused: theory {} is not an expression in n", theory.empty() ? "is empty, which" : theory);
+  if (!expected) return fmt::format("refused: theory {} is not an expression in n", theory);
   const std::span<const FittedClass> plausible(fit.classes.data(), fit.plausible);
   const auto matches = [&](const FittedClass& one) { return one.growth->leading() == *expected; };
   const bool all = std::all_of(plausible.begin(), plausible.end(), matches);

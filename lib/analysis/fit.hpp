@@ -84,8 +84,8 @@ struct GrowthFit {
 GrowthFit fit_growth(std::span<const SizePoint> points, const FitOptions& options = {});
 
 /// Compares with theory, an expression such as "O(n w)" (see parse_growth): "agrees", "ambiguous: ...", "differs: ..."
-/// or "refused: ...". Counts are judged by the local exponent of the last octave too, since a window as wide as the
-/// shortest sequence bends the curve below it.
+/// or "refused: ..."; empty without a theory. Counts are judged by the local exponent of the last octave too, since a
+/// window as wide as the shortest sequence bends the curve below it.
 std::string verdict(const GrowthFit& fit, std::string_view theory, const Constants& constants = {});
 
 }  // namespace attnscale

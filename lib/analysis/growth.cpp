@@ -156,6 +156,21 @@ std::span<const GrowthClass> growth_classes() {
   return classes;
 }
 
+Constants constants_of(std::string_view spec) {
+  Constants constants;
+  for (std::size_t at = spec.find(':'); at != std::string_view::npos; at = spec.find(',', at + 1)) {
+    const std::string_view parameter = spec.substr(at + 1, spec.find(',', at + 1) - at - 1);
+    const std::size_t equals = parameter.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view text = parameter.substr(equals + 1);
+    double value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && stop == text.data() + text.size())
+      constants.emplace_back(parameter.substr(0, equals), value);
+  }
+  return constants;
+}
+
 std::optional<Growth> parse_growth(std::string_view text, const Constants& constants) {
   const std::size_t start = text.find("O(");
   if (start == std::string_view::npos) return Parser(text, constants).whole();

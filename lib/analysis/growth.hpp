@@ -38,6 +38,9 @@ std::span<const GrowthClass> growth_classes();
 /// Values of names in exponents: {"levels", 2} for "O(n^(1 + 1/levels))".
 using Constants = std::vector<std::pair<std::string, double>>;
 
+/// The numbers among the parameters of a method spec: {"levels", 2} of "hierarchical:block=auto,levels=2".
+Constants constants_of(std::string_view spec);
+
 /// Growth in n of an expression such as "O(n sqrt n)", "O(n (w + g))", "n^2 d", "O(n log n)": `n`, `n_q` and `n_k`
 /// grow, every other name or number is a constant, a sum grows like its fastest term. Of "O(n^2) time, O(n) memory" the
 /// first O(...) is read. Nothing when it cannot be read, or when an exponent holds a name without a value.

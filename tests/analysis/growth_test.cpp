@@ -59,3 +59,10 @@ TEST_CASE("values and local exponents of a growth") {
   const double numeric = std::log(nlgn.at(1000 * (1 + h)) / nlgn.at(1000)) / std::log1p(h);
   CHECK(nlgn.local_exponent(1000) == Approx(numeric).epsilon(1e-4));
 }
+
+TEST_CASE("constants are the numbers of a spec") {
+  CHECK(constants_of("exact").empty());
+  CHECK(constants_of("hierarchical:block=auto,levels=2") == Constants{{"levels", 2}});
+  CHECK(constants_of("longformer:w=256,globals=first:1,dilation=1") == Constants{{"w", 256}, {"dilation", 1}});
+  CHECK(constants_of("x:,=3,a").size() == 1);
+}
