@@ -126,3 +126,23 @@ TEST_CASE("softmax sums stay accurate over 100,000 equal scores") {
     CHECK(*c.lse.row(0) == Approx(std::log(expected) + 0.3f * std::log(2.0)).epsilon(1e-5));
   });
 }
+
+TEST_CASE("exp2 is right to 4u and keeps 1 at 0, over its whole range") {
+  // softmax() with a largest score of 0 leaves exp2 of every score.
+  for_each_target([] {
+    const std::int64_t keys = 50000, width = kernels::strip_width();
+    Case c = make_case(1, 1, 1, 1);
+    Scratch scores(keys * width), sums(width);
+    std::fill(scores.floats().begin(), scores.floats().end(), 0.0f);
+    const auto score = [](std::int64_t j) { return static_cast<float>(-126.0 * static_cast<double>(j) / 50000); };
+    const auto at = [&](std::int64_t j) -> float& { return scores.floats()[static_cast<std::size_t>(j * width)]; };
+    for (std::int64_t j = 0; j < keys; ++j) at(j) = score(j);
+    for_each_strip(c, {}, [&](const Strip& strip) { kernels::softmax(strip, keys, scores.floats(), sums.floats()); });
+    CHECK(at(0) == 1.0f);
+    double worst = 0;
+    for (std::int64_t j = 0; j < keys; ++j) {
+      worst = std::max(worst, std::abs(at(j) / std::exp2(double{score(j)}) - 1));
+    }
+    CHECK(worst <= 4 * std::ldexp(1.0, -24));
+  });
+}
