@@ -84,7 +84,11 @@ case $command in
   run)
     install_packages
     build release --target attnscale
-    exec build/release/bin/attnscale run quick "${rest[@]}"
+    run=runs/quick-$(date +%Y%m%d-%H%M%S)
+    code=0
+    build/release/bin/attnscale run quick --out "$run" "${rest[@]}" || code=$?
+    [ ! -f "$run/summary.csv" ] || build/release/bin/attnscale plot "$run"
+    exit "$code"
     ;;
   test)
     install_packages
