@@ -18,7 +18,9 @@ std::int64_t parse_integer(const std::string& text, const std::string& what, std
 double parse_real(const std::string& text, const std::string& what, double lowest, double highest);
 
 /// ceil(a / b) for a >= 0, b > 0.
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 
 /// The least b >= 1 with b^k >= n, for 1 <= n <= 2^62 and k >= 1.
 std::int64_t ceil_root(std::int64_t n, int k);

@@ -10,10 +10,10 @@
 namespace attnscale {
 
 enum class ParamKind {
-  integer,  ///< a whole number
+  integer,    ///< a whole number
   automatic,  ///< a whole number, or "auto"
-  choice,   ///< one of a few words
-  first,    ///< "first:N", a whole number N of leading positions
+  choice,     ///< one of a few words
+  first,      ///< "first:N", a whole number N of leading positions
 };
 
 /// Declares one parameter of a method; methods hold a constant array of these, in canonical order.
@@ -23,8 +23,8 @@ struct ParamSpec {
   std::string_view fallback;  ///< the default, as a user would type it
   std::int64_t lowest = 0;    ///< bounds of the number
   std::int64_t highest = 0;
-  std::string_view choices;  ///< for `choice`: the words, separated by '|'
-  std::string_view doc;      ///< a phrase for `attnscale list methods`
+  std::string_view choices = {};  ///< for `choice`: the words, separated by '|'
+  std::string_view doc;           ///< a phrase for `attnscale list methods`
 };
 
 /// Values of all parameters of one method.
@@ -41,8 +41,8 @@ class Params {
 
   /// "w=256,dilation=1,edge=truncate": every parameter in declared order, `auto` stays; empty without parameters.
   [[nodiscard]] std::string str() const;
-  /// "w=16" or "rounds=4;qk=shared": the first parameter and those that are not at their default, without commas, for the
-  /// legend of a plot.
+  /// "w=16" or "rounds=4;qk=shared": the first parameter and those that are not at their default, without commas, for
+  /// the legend of a plot.
   [[nodiscard]] std::string label() const;
   bool operator==(const Params& other) const;
 

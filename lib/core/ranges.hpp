@@ -17,8 +17,10 @@ struct Bounds {
 };
 
 /// Expands a range to its values in ascending order of appearance, without repetitions.
-/// Throws InputError naming `what` for an empty, descending, malformed or out-of-bounds range, or one of over 4096 values.
-std::vector<std::int64_t> parse_range(const std::string& text, const std::string& what, Bounds bounds, char separator = ',');
+/// Throws InputError naming `what` for an empty, descending, malformed or out-of-bounds range, or one of over 4096
+/// values.
+std::vector<std::int64_t> parse_range(const std::string& text, const std::string& what, Bounds bounds,
+                                      char separator = ',');
 
 /// Splits at every separator; an empty text gives one empty part.
 std::vector<std::string> split(const std::string& text, char separator);

@@ -58,9 +58,7 @@ struct TensorView {
     assert(batch.value >= 0 && batch.value < extents.batch && head.value >= 0 && head.value < extents.heads);
     return {data + (batch.value * extents.heads + head.value) * head_stride, extents.rows, extents.width, row_stride};
   }
-  operator TensorView<const T, Head>() const
-    requires(!std::is_const_v<T>)
-  {
+  operator TensorView<const T, Head>() const requires(!std::is_const_v<T>) {
     return {data, extents, row_stride, head_stride};
   }
 };

@@ -32,7 +32,9 @@ const char* name_of(Contract contract) {
   return "";
 }
 
-std::span<const Method* const> catalog() { return kCatalog; }
+std::span<const Method* const> catalog() {
+  return kCatalog;
+}
 
 const Method* find_method(std::string_view name) {
   for (const Method* method : catalog()) {
@@ -61,9 +63,11 @@ std::vector<MethodSpec> parse_method(const std::string& spec) {
     throw InputError(unknown_name("method", name, names));
   }
   std::vector<MethodSpec> specs;
-  for (Params& params : Params::parse(colon < spec.size() ? spec.substr(colon + 1) : "", method->params, method->name)) {
+  for (Params& params :
+       Params::parse(colon < spec.size() ? spec.substr(colon + 1) : "", method->params, method->name)) {
     if (method->invalid != nullptr) {
-      if (const auto reason = method->invalid(params)) throw InputError(fmt::format("{}:{}: {}", name, params.str(), *reason));
+      if (const auto reason = method->invalid(params))
+        throw InputError(fmt::format("{}:{}: {}", name, params.str(), *reason));
     }
     specs.push_back({method, std::move(params)});
   }
