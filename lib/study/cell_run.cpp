@@ -94,6 +94,27 @@ void prepare(CellRun& cell, const Group& group, const TimeModel& model) {
   }
 }
 
+void admit(std::vector<CellRun>& cells, double room) {
+  std::vector<CellRun*> by_need;
+  for (CellRun& cell : cells) {
+    if (cell.ok()) by_need.push_back(&cell);
+  }
+  std::sort(by_need.begin(), by_need.end(), [](const CellRun* a, const CellRun* b) {
+    return std::pair(a->needed_bytes, a->spec.str()) < std::pair(b->needed_bytes, b->spec.str());
+  });
+  double taken = 0;
+  for (CellRun* cell : by_need) {
+    const auto needed = static_cast<double>(cell->needed_bytes);
+    if (taken + needed <= room) {
+      taken += needed;
+      continue;
+    }
+    cell->end(Outcome::over_budget,
+              fmt::format("it needs {} of memory, but {} is free", scaled_bytes(needed), scaled_bytes(room - taken)));
+    cell->release();
+  }
+}
+
 void verify(CellRun& cell, const Group& group, Oracle& oracle, Executor& executor, TimeModel& model) {
   const Problem& problem = group.problem;
   cell.out = QueryTensor(problem.shape.output_extents());

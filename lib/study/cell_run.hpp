@@ -47,6 +47,10 @@ struct CellRun {
 /// budget.
 void prepare(CellRun& cell, const Group& group, const TimeModel& model);
 
+/// All cells of a group stay in memory until the last round. The smallest are admitted first, whatever their order;
+/// those that no longer fit into `room` bytes end over budget.
+void admit(std::vector<CellRun>& cells, double room);
+
 /// First run in a fresh workspace with counted memory, then the check against the oracle. Ends the cell when it fails.
 void verify(CellRun& cell, const Group& group, Oracle& oracle, Executor& executor, TimeModel& model);
 

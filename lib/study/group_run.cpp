@@ -36,7 +36,7 @@ class GroupRun {
     find_unsupported();
     if (load_inputs()) {
       each([&](CellRun& cell) { prepare(cell, group_, session_.model()); }, "plan");
-      admit();
+      if (const auto available = free_memory()) admit(cells_, kUsableShare * static_cast<double>(*available));
       each([&](CellRun& cell) { verify_one(cell); }, "verify");
       if (!session_.interrupted()) measure();
       each([&](CellRun& cell) { probe(cell); }, "resident memory of");
@@ -99,31 +99,6 @@ class GroupRun {
     for (CellRun& cell : cells_)
       fill_identity(cell.record, group_, cell.spec, session_.origin(), session_.inputs().hash);
     return true;
-  }
-
-  // All cells of a group stay in memory until the last round, so the smallest are admitted first, whatever their order.
-  void admit() {
-    const std::optional<std::int64_t> available = free_memory();
-    if (!available) return;
-    std::vector<CellRun*> by_need;
-    for (CellRun& cell : cells_) {
-      if (cell.ok()) by_need.push_back(&cell);
-    }
-    std::stable_sort(by_need.begin(), by_need.end(), [](const CellRun* a, const CellRun* b) {
-      return std::pair(a->needed_bytes, a->spec.str()) < std::pair(b->needed_bytes, b->spec.str());
-    });
-    const double room = kUsableShare * static_cast<double>(*available);
-    double taken = 0;
-    for (CellRun* cell : by_need) {
-      const auto needed = static_cast<double>(cell->needed_bytes);
-      if (taken + needed <= room) {
-        taken += needed;
-        continue;
-      }
-      cell->end(Outcome::over_budget,
-                fmt::format("it needs {} of memory, but {} is free", scaled_bytes(needed), scaled_bytes(room - taken)));
-      cell->release();
-    }
   }
 
   void verify_one(CellRun& cell) {

@@ -107,6 +107,23 @@ TEST_CASE("the time model starts from the calibration and learns") {
   CHECK(model.predict_ns(exact, problem, cost, 1) == Approx(3 * flops));
 }
 
+TEST_CASE("pairs that only a run can count are taken to grow with the keys") {
+  Problem problem;
+  problem.shape.queries = problem.shape.keys = 4000;
+  const MethodSpec lsh = parse_method("lsh").front();
+  const Cost unknown;
+  TimeModel model(1);
+  const double before = model.predict_ns(lsh, problem, unknown, 1);
+  CHECK(before == Approx(2 * 2.0 * (64 + 64) * 4000 * 1024));  // 1024 per row, and twice as slow as exact attention
+  Problem seen = problem;
+  seen.shape.queries = seen.shape.keys = 1000;
+  const double flops = 2.0 * (64 + 64) * 1000 * 50;
+  model.learn(lsh, seen, unknown, {1000 * 50, 1000 * 50}, 1, flops);
+  CHECK(model.predict_ns(lsh, problem, unknown, 1) == Approx(2.0 * (64 + 64) * 4000 * 50 * 4));
+  seen.shape.keys = 500;  // fewer keys: not fewer pairs
+  CHECK(model.predict_ns(lsh, seen, unknown, 1) == Approx(flops));
+}
+
 TEST_CASE("memory is predicted in closed form") {
   const Shape shape{2, 4, 2, 10, 20, 8, 6};
   CHECK(input_bytes(shape) == 4 * (2 * 4 * 10 * 8 + 2 * 2 * 20 * (8 + 6)));
