@@ -1,11 +1,9 @@
 // `attnscale run`: a study file or flags, or both; flags override the environment, and that the file.
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <map>
 #include <memory>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -66,8 +64,7 @@ Study read_study(const RunArguments& arguments) {
 
 // runs/<study>-<time>; a second run within the same second gets a number.
 fs::path new_folder(const std::string& study) {
-  const std::string stem =
-      fmt::format("{}-{:%Y%m%d-%H%M%S}", study.empty() ? "run" : study, fmt::localtime(std::time(nullptr)));
+  const std::string stem = fmt::format("{}-{}", study.empty() ? "run" : study, time_text("%Y%m%d-%H%M%S", localtime_r));
   fs::path folder = fs::path("runs") / stem;
   std::error_code error;
   for (int number = 2; fs::exists(folder, error); ++number)

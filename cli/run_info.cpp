@@ -1,10 +1,11 @@
 #include "run_info.hpp"
 
+#include <array>
 #include <ctime>
 #include <filesystem>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "kernels/strip.hpp"
 #include "measure/machine.hpp"
@@ -40,12 +41,20 @@ std::string command_text(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
+std::string time_text(const char* format, std::tm* (*split)(const std::time_t*, std::tm*)) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  std::array<char, 64> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), format, split(&now, &parts));
+  return {text.data(), size};
+}
+
 RunInfo describe_run(const std::string& study, const std::vector<std::string>& arguments) {
   RunInfo info;
   const BuildInfo build = build_info();
   info.set("run", "study", study);
   info.set("run", "command", command_text(arguments));
-  info.set("run", "started_utc", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))));
+  info.set("run", "started_utc", time_text("%Y-%m-%dT%H:%M:%SZ", gmtime_r));
   info.set("program", "version", build.version);
   info.set("program", "git_commit", build.git_commit);
   if (build.dirty) info.set("program", "dirty", *build.dirty);
