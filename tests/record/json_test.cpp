@@ -36,7 +36,7 @@ TEST_CASE("every line is valid JSON with every field in order, empty ones null")
   CHECK(json["method"].is_null());
   Record broken;
   broken.reason = "not \xff UTF-8";
-  CHECK_NOTHROW(nlohmann::json::parse(json_line(broken)));
+  CHECK(nlohmann::json::accept(json_line(broken)));
 }
 
 TEST_CASE("bad JSON lines are named") {

@@ -40,7 +40,7 @@ const FitRow& find(const std::vector<FitRow>& fits, const std::string& quantity)
 
 TEST_CASE("counted pairs of a quadratic method fit n^2") {
   const std::vector<FitRow> fits = fit_records(quadratic("gaussian"), {});
-  const FitRow& pairs = find(fits, "visible_pairs");
+  const FitRow pairs = find(fits, "visible_pairs");
   CHECK(pairs.method == "m");
   CHECK(pairs.series.empty());
   CHECK(*pairs.exponent == Approx(2).margin(0.01));

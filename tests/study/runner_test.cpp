@@ -62,7 +62,7 @@ TEST_CASE("a cell becomes a verified row with its samples") {
 
 TEST_CASE("an unsupported cell is a row with its reason") {
   const std::vector<Cell> cells = run_cells({{"methods", {"exact.shared"}}, {"queries", {"3"}}, {"keys", {"8"}}});
-  const Record& row = row_of(cells, "exact.shared");
+  const Record row = row_of(cells, "exact.shared");
   CHECK(row.status == "unsupported");
   CHECK_FALSE(row.reason.empty());
   CHECK_FALSE(row.time_ns_median);
@@ -83,8 +83,8 @@ TEST_CASE("a call predicted beyond the budget is over_budget, and the others run
   const double exact_ms = calibrate() * 2 * (64 + 64) * 3000 * 3000 * 1e-6;
   const std::string budget = fmt::format("{}ms", exact_ms / 2);
   const std::vector<Cell> cells = run_cells({{"methods", {"window:w=1"}}, {"n", {"3000"}}, {"cell-budget", {budget}}});
-  const Record& exact = row_of(cells, "exact.streaming");
-  const Record& window = row_of(cells, "window:w=1");
+  const Record exact = row_of(cells, "exact.streaming");
+  const Record window = row_of(cells, "window:w=1");
   CHECK(exact.status == "over_budget");
   CHECK(holds(exact.reason, "predicted"));
   CHECK_FALSE(exact.impl_error);
@@ -147,7 +147,7 @@ TEST_CASE("NaN in a file is a warning and a column") {
   write_npy((folder.path() / "x.k.npy").string(), std::as_const(tensor).view(), false);
   const std::vector<Cell> cells =
       run_cells({{"methods", {"window:w=2"}}, {"input", {"npy:" + (folder.path() / "x").string()}}});
-  const Record& window = row_of(cells, "window:w=2");
+  const Record window = row_of(cells, "window:w=2");
   INFO(window.reason);
   CHECK(window.status == "ok");
   CHECK(window.input == "npy:x");
