@@ -9,6 +9,7 @@
 #include "core/suggest.hpp"
 #include "inputs/inputs.hpp"
 #include "methods/method.hpp"
+#include "plugin/plugin.hpp"
 #include "record/record.hpp"
 #include "record/schema.hpp"
 #include "studies.hpp"
@@ -53,6 +54,7 @@ void list_columns(const char* file) {
 
 struct ListArguments {
   std::string what = "methods";
+  std::vector<std::string> plugins;
   bool markdown = false;
   bool names = false;
 };
@@ -74,6 +76,7 @@ void list_fields(const ListArguments& arguments) {
 
 void list(const ListArguments& arguments) {
   const std::vector<std::string> lists = {"methods", "inputs", "studies", "fields"};
+  for (const std::string& path : arguments.plugins) load_plugin(path);
   if (arguments.what == "methods") return list_methods();
   if (arguments.what == "inputs") return list_inputs();
   if (arguments.what == "studies") return list_studies();
@@ -87,6 +90,7 @@ Command add_list(CLI::App& app) {
   CLI::App* command = app.add_subcommand("list", "What there is: methods, inputs, studies, fields");
   const auto arguments = std::make_shared<ListArguments>();
   command->add_option("what", arguments->what, "methods, inputs, studies or fields")->capture_default_str();
+  command->add_option("--plugin", arguments->plugins, "shared libraries that add methods");
   command->add_flag("--markdown", arguments->markdown, "fields as the text of docs/schema.md");
   command->add_flag("--names", arguments->names, "fields as the bare column names of summary.csv, one per line");
   return {command, [arguments] {

@@ -6,19 +6,22 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "kernels/strip.hpp"
+#include "plugin/plugin.hpp"
 #include "study/resident.hpp"
 
 namespace attnscale::cli {
 namespace {
 
-struct Probe {
+struct ProbeArguments {
   std::string problem;
   std::string method;
   int threads = 1;
   std::string simd;
+  std::vector<std::string> plugins;
 };
 
-int run_probe(const Probe& probe) {
+int run_probe(const ProbeArguments& probe) {
+  for (const std::string& path : probe.plugins) load_plugin(path);
   if (!probe.simd.empty()) kernels::use_target(probe.simd);
   const std::vector<MethodSpec> specs = parse_method(probe.method);
   if (specs.size() != 1) throw InputError("probe takes one method");
@@ -33,11 +36,12 @@ int run_probe(const Probe& probe) {
 Command add_probe(CLI::App& app) {
   CLI::App* command = app.add_subcommand("probe", "Resident memory of one call, for `run`");
   command->group("");
-  const auto probe = std::make_shared<Probe>();
+  const auto probe = std::make_shared<ProbeArguments>();
   command->add_option("problem", probe->problem)->required();
   command->add_option("method", probe->method)->required();
   command->add_option("threads", probe->threads)->required()->check(CLI::Range(1, 1024));
   command->add_option("simd", probe->simd);
+  command->add_option("--plugin", probe->plugins);
   return {command, [probe] { return run_probe(*probe); }};
 }
 

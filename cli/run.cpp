@@ -1,4 +1,4 @@
-// `attnscale run`: a study file or flags, or both; flags override the environment, and that the file.
+// `attnscale run`: a study file or flags, or both; flags override the environment, and that the file. Plugins add up.
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -9,6 +9,7 @@
 #include "commands.hpp"
 #include "core/error.hpp"
 #include "interrupt.hpp"
+#include "plugin/plugin.hpp"
 #include "progress.hpp"
 #include "record/run_folder.hpp"
 #include "run_end.hpp"
@@ -48,6 +49,13 @@ Settings typed_settings(const RunArguments& arguments) {
   return settings;
 }
 
+// Before any method is parsed, for it may be a plugin's.
+void load_plugins(const Settings& settings) {
+  const auto plugins = settings.find("plugin");
+  if (plugins == settings.end()) return;
+  for (const std::string& path : plugins->second) load_plugin(path);
+}
+
 Study read_study(const RunArguments& arguments) {
   const Settings environment = settings_of_environment();
   const Settings typed = typed_settings(arguments);
@@ -58,6 +66,9 @@ Study read_study(const RunArguments& arguments) {
     study.name = file.name;
     runs = file.runs;
   }
+  for (const Settings& run : runs) load_plugins(run);
+  load_plugins(environment);
+  load_plugins(typed);
   for (const Settings& run : runs) study.runs.push_back(parse_run(overlay(overlay(run, environment), typed)));
   return study;
 }
@@ -104,7 +115,11 @@ int run(const RunArguments& arguments, const std::vector<std::string>& command_l
   RunnerOptions options;
   options.study = study.name;
   options.save_output = arguments.save_output;
-  options.probe_program = program_path();
+  options.probe.program = program_path();
+  for (const Plugin& plugin : loaded_plugins()) {
+    options.probe.arguments.push_back("--plugin");
+    options.probe.arguments.push_back(plugin.path);
+  }
   const bool whole = run_groups(groups, options, hooks);
   line.clear();
   folder.finish(info, formats);

@@ -9,7 +9,10 @@
 
 #include "kernels/strip.hpp"
 #include "measure/machine.hpp"
+#include "plugin/plugin.hpp"
+#include "record/files.hpp"
 #include "study/build_info.hpp"
+#include "study/identity.hpp"
 
 namespace attnscale::cli {
 namespace {
@@ -58,6 +61,9 @@ RunInfo describe_run(const std::string& study, const std::vector<std::string>& a
   info.set("program", "version", build.version);
   info.set("program", "git_commit", build.git_commit);
   if (build.dirty) info.set("program", "dirty", *build.dirty);
+  for (const Plugin& plugin : loaded_plugins()) {
+    info.set("plugins", plugin.file, fmt::format("{}; XXH3 {}", plugin.library, hash_text(read_file(plugin.path))));
+  }
   describe_machine_in(info);
   return info;
 }

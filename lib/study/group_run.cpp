@@ -13,7 +13,6 @@
 #include "measure/memory.hpp"
 #include "record/scaled.hpp"
 #include "study/cell_run.hpp"
-#include "study/resident.hpp"
 #include "study/session.hpp"
 
 namespace attnscale {
@@ -170,8 +169,8 @@ class GroupRun {
 
   void probe(CellRun& cell) {
     if (cell.expected_ns > kLongestProbeNs) return;
-    cell.record.resident_bytes = resident_bytes(session_.options().probe_program, group_.problem, cell.spec,
-                                                group_.threads, group_.options.simd);
+    cell.record.resident_bytes =
+        resident_bytes(session_.options().probe, group_.problem, cell.spec, group_.threads, group_.options.simd);
   }
 
   // A cell that an interruption left without a sample is no finished row.

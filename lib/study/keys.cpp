@@ -34,6 +34,7 @@ constexpr std::array kKeys = {
     Key{"min-rounds", KeyKind::number, "7", "rounds at least"},
     Key{"rounds", KeyKind::number, "", "exactly this many rounds"},
     Key{"cell-budget", KeyKind::seconds, "60s", "a call predicted to last longer becomes a row over_budget"},
+    Key{"plugin", KeyKind::words, "", "shared libraries that add methods, as in ./libx.so"},
 };
 
 void erase_all(Settings& settings, std::initializer_list<const char*> names) {

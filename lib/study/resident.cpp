@@ -56,10 +56,12 @@ std::optional<std::string> output_of(std::vector<std::string> arguments) {
 
 }  // namespace
 
-std::optional<std::int64_t> resident_bytes(const std::string& program, const Problem& problem, const MethodSpec& spec,
+std::optional<std::int64_t> resident_bytes(const Probe& probe, const Problem& problem, const MethodSpec& spec,
                                            int threads, const std::string& simd) {
-  if (program.empty()) return std::nullopt;
-  const auto text = output_of({program, "probe", problem.str(), spec.str(), std::to_string(threads), simd});
+  if (probe.program.empty()) return std::nullopt;
+  std::vector<std::string> words = {probe.program, "probe", problem.str(), spec.str(), std::to_string(threads), simd};
+  words.insert(words.end(), probe.arguments.begin(), probe.arguments.end());
+  const auto text = output_of(std::move(words));
   if (!text) return std::nullopt;
   std::int64_t bytes = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), bytes);

@@ -5,15 +5,22 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/problem.hpp"
 #include "methods/method.hpp"
 
 namespace attnscale {
 
+/// The program to start, and what it is told beside the call (the plugins to load).
+struct Probe {
+  std::string program;
+  std::vector<std::string> arguments;
+};
+
 /// Growth of the resident set in bytes over plan, workspace and first run, as a child process sees it. Empty when it
-/// cannot be had: no `program`, no /proc, or a child that failed.
-std::optional<std::int64_t> resident_bytes(const std::string& program, const Problem& problem, const MethodSpec& spec,
+/// cannot be had: no program, no /proc, or a child that failed.
+std::optional<std::int64_t> resident_bytes(const Probe& probe, const Problem& problem, const MethodSpec& spec,
                                            int threads, const std::string& simd);
 
 /// The child's side. Prints nothing and returns the bytes, or nothing where /proc does not say.

@@ -10,13 +10,14 @@
 
 #include "record/record.hpp"
 #include "study/expand.hpp"
+#include "study/resident.hpp"
 
 namespace attnscale {
 
 struct RunnerOptions {
   std::string study;                  ///< its name in the records
   std::filesystem::path save_output;  ///< folder for <cell_id>.o.npy and .lse.npy; empty: not saved
-  std::string probe_program;          ///< path of this program, for resident memory; empty: not measured
+  Probe probe;                        ///< this program, for resident memory; no program: not measured
   int oracle_threads = 0;             ///< 0: all cores
 };
 

@@ -58,6 +58,10 @@ void resolve_input(std::string& input, const fs::path& folder) {
   if (file.is_relative()) input = std::string(kFile) + (folder / file).lexically_normal().string();
 }
 
+void resolve_plugin(std::string& plugin, const fs::path& folder) {
+  if (fs::path(plugin).is_relative()) plugin = (folder / plugin).lexically_normal().string();
+}
+
 Settings settings_of(const toml::table& table, const std::string& path) {
   Settings settings;
   for (const auto& [name, node] : table) {
@@ -71,6 +75,9 @@ Settings settings_of(const toml::table& table, const std::string& path) {
   }
   if (const auto input = settings.find("input"); input != settings.end()) {
     for (std::string& text : input->second) resolve_input(text, fs::path(path).parent_path());
+  }
+  if (const auto plugin = settings.find("plugin"); plugin != settings.end()) {
+    for (std::string& text : plugin->second) resolve_plugin(text, fs::path(path).parent_path());
   }
   return settings;
 }

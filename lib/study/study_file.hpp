@@ -15,7 +15,8 @@ struct StudyFile {
 };
 
 /// Throws InputError, in one sentence with the line, for a file that cannot be read, bad TOML, an unknown key or a
-/// value of the wrong type. A relative npy:PREFIX is understood from the folder of the file.
+/// value of the wrong type. A relative npy:PREFIX, and the
+/// relative path of a plugin, is understood from the folder of the file.
 StudyFile read_study_file(const std::string& path);
 
 /// Finds the file that `name` means: a path to a .toml file, or the bare name of a study in one of the folders.
