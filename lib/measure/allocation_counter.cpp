@@ -14,6 +14,7 @@
 #include <cstring>
 #include <new>
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -189,6 +190,14 @@ void* pvalloc(std::size_t bytes) noexcept {
 
 std::size_t malloc_usable_size(void* pointer) noexcept {
   return pointer == nullptr ? 0 : header_of(pointer)->bytes;
+}
+
+/// A library opened with RTLD_DEEPBIND (oneTBB does that to its helper for hwloc) looks its symbols up in the C library
+/// first: it would give our blocks, as from strdup, to the free of glibc. So that wish is left out. The call is in tail
+/// position: the C library looks at its return address to know whose search path counts.
+void* dlopen(const char* file, int mode) noexcept {
+  static const auto original = reinterpret_cast<void* (*)(const char*, int) noexcept>(dlsym(RTLD_NEXT, "dlopen"));
+  return original(file, mode & ~RTLD_DEEPBIND);
 }
 
 }  // extern "C"

@@ -15,6 +15,7 @@ using namespace attnscale;
 
 #if defined(__GLIBC__) && !defined(ATTNSCALE_SANITIZED)
 
+#include <dlfcn.h>
 #include <malloc.h>
 
 namespace {
@@ -204,6 +205,20 @@ TEST_CASE("the same work is counted alike whatever was allocated before") {
   for (std::size_t i = 0; i < 500; i += 2) std::free(holes[i]);
   CHECK(count() == first);
   for (std::size_t i = 1; i < 500; i += 2) std::free(holes[i]);
+}
+
+TEST_CASE("a library that asks for the symbols of the C library first gets ours, and is counted") {
+  void* library = dlopen(ATTNSCALE_DEEPBIND, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  REQUIRE(library != nullptr);
+  const auto copy = reinterpret_cast<char* (*)(const char*)>(dlsym(library, "copy"));
+  const auto give_back = reinterpret_cast<void (*)(char*)>(dlsym(library, "give_back"));
+  REQUIRE(copy != nullptr);
+  REQUIRE(give_back != nullptr);
+  const std::int64_t before = live();
+  char* text = copy("thirteen char");
+  CHECK(live() - before == 14);
+  give_back(text);
+  CHECK(live() == before);
 }
 
 #else
