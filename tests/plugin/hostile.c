@@ -152,6 +152,16 @@ static void other_seen(const attnscale_problem* p, const int64_t* v, int64_t b, 
   seen[i - v[0] - 1] = 1;
 }
 
+/* Claims keys that a causal mask hides. */
+static int64_t unmasked_pairs(const attnscale_problem* p, const int64_t* v) {
+  (void)v;
+  return p->batch * p->heads * (p->causal ? p->keys * (p->keys + 1) / 2 : p->keys * p->keys);
+}
+static void all_seen(const attnscale_problem* p, const int64_t* v, int64_t b, int64_t h, int64_t i, uint8_t* seen) {
+  (void)v, (void)b, (void)h, (void)i;
+  memset(seen, 0xff, (size_t)p->keys);
+}
+
 static const attnscale_param width = {"w", "keys before the query", 3, 0, 1000};
 
 #define METHOD(title, how, ...)                                                                                     \
@@ -188,6 +198,7 @@ static const attnscale_method all[] = {
     METHOD("h.one-pair", right, .visible_pairs = one_pair),
     {.size = sizeof(attnscale_method), .name = "h.no-plan", .plan = no_plan, .run = right, .release = free},
     {.size = sizeof(attnscale_method), .name = "h.silent-plan", .plan = silent_plan, .run = right, .release = free},
+    METHOD("h.eager", right, .contract = ATTNSCALE_PRUNED, .visible = all_seen, .visible_pairs = unmasked_pairs),
     WINDOW("h.window", window_seen),
     WINDOW("h.other-window", other_seen),
 };

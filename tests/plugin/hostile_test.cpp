@@ -117,6 +117,7 @@ TEST_CASE("every fault of a method is its own row, and the others are measured")
   check_row(rows, "h.window", "ok");
   CHECK(rows.by_name.at("h.window").bound_held == true);
   check_row(rows, "h.rounding", "ok");
+  check_row(rows, "h.eager", "ok");
 
   check_row(rows, "h.error", "failed", "the kernel says no");
   check_row(rows, "h.silent", "failed", "without saying why");
@@ -138,6 +139,12 @@ TEST_CASE("every fault of a method is its own row, and the others are measured")
   check_row(rows, "h.changing", "incorrect", "differs from the verified output");
   check_row(rows, "h.one-pair", "incorrect", "visible pairs");
   check_row(rows, "h.other-window", "incorrect", "fp32 tolerance");
+}
+
+TEST_CASE("keys that the mask hides count for nothing, whatever a plugin says") {
+  const Rows rows = run_methods(ATTNSCALE_FAKE_HOSTILE, "h.eager", {"--causal"});
+  check_row(rows, "h.eager", "ok");
+  CHECK(rows.by_name.at("h.eager").mass_recall_mean == 1);
 }
 
 TEST_CASE("the parameters of a plugin are typed, ranged and refused like ours") {
