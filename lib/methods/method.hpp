@@ -31,9 +31,9 @@ struct RowRef {
   std::int64_t query = 0;
 };
 
-/// Writes, for one query row, the group of every key: -1 when the row does not see it, else the number of its pseudo-key.
-/// In exact and pruned methods every visible key j is its own group j. In merged methods keys of one group stand as one
-/// pseudo-key: mean key, mean value, logit + ln(count). Safe to call from several threads at once.
+/// Writes, for one query row, the group of every key: -1 when the row does not see it, else the number of its
+/// pseudo-key. In exact and pruned methods every visible key j is its own group j. In merged methods keys of one group
+/// stand as one pseudo-key: mean key, mean value, logit + ln(count). Safe to call from several threads at once.
 using KeyGroups = std::function<void(RowRef row, std::span<std::int32_t> groups)>;
 
 struct Method {
@@ -51,8 +51,8 @@ struct Method {
   Plan (*plan)(const Problem&, const Params&) = nullptr;
 
   /// The key set of each query row, from the definition; never calls the code that builds spans. Data-dependent methods
-  /// read what they reported in `choices`; static ones ignore it. The closure may copy what it needs but outlives neither
-  /// the problem nor the choices.
+  /// read what they reported in `choices`; static ones ignore it. The closure may copy what it needs but outlives
+  /// neither the problem nor the choices.
   KeyGroups (*visible)(const Problem&, const Params&, std::span<const std::int32_t> choices) = nullptr;
   /// Data-dependent methods: judges the choice itself in fp64 (near ties are free); a sentence when it is wrong.
   std::optional<std::string> (*judge)(const Problem&, const Params&, const Qkv&, std::span<const std::int32_t> choices,
@@ -80,8 +80,8 @@ std::span<const Method* const> catalog();
 /// Null when there is none of that name.
 const Method* find_method(std::string_view name);
 
-/// Parses "window:w=64..512x2,edge=shift" and expands its ranges. Throws InputError for unknown methods and parameters, bad
-/// values and combinations that no problem could use.
+/// Parses "window:w=64..512x2,edge=shift" and expands its ranges. Throws InputError for unknown methods and parameters,
+/// bad values and combinations that no problem could use.
 std::vector<MethodSpec> parse_method(const std::string& spec);
 
 }  // namespace attnscale

@@ -128,7 +128,8 @@ FitRow fit_row(const Series& series, const Quantities& quantity, const GrowthFit
 // A block or stride that is left to us grows with n, and the complexity of the method presumes it; one that is fixed
 // changes the class.
 bool has_fixed_auto(const std::string& spec) {
-  if (find_method(spec.substr(0, spec.find(':'))) == nullptr) return false;  // a run of a program that has other methods
+  if (find_method(spec.substr(0, spec.find(':'))) == nullptr)
+    return false;  // a run of a program that has other methods
   const MethodSpec parsed = parse_method(spec).front();
   return std::any_of(parsed.method->params.begin(), parsed.method->params.end(), [&](const ParamSpec& param) {
     return param.fallback == "auto" && !parsed.params.is_auto(param.name);
