@@ -31,7 +31,9 @@ int fit(const fs::path& run) {
   fmt::print("{}\n", growth);
   for (const FitRow& row : fits) {
     const std::string series = row.series.empty() ? "" : fmt::format(" [{}]", row.series);
-    fmt::print("{}{}, {}: {}\n", row.method, series, row.quantity, row.verdict);
+    // Of some quantities theory says nothing.
+    const std::string& says = row.verdict.empty() ? row.growth_class : row.verdict;
+    fmt::print("{}{}, {}: {}\n", row.method, series, row.quantity, says);
   }
   if (const std::string crossings = crossovers_text(records); !crossings.empty()) {
     fmt::print("\nagainst exact.streaming:\n{}", crossings);

@@ -69,8 +69,9 @@ void add_if_varied(std::vector<Column>& columns, std::span<const Record> records
 }
 
 std::vector<Column> columns_for(std::span<const Record> records, const TableOptions& options) {
-  std::vector<Column> columns = {{"method", false, [](const Record& r) { return visible(r.method); }},
-                                 {"n", true, length}};
+  std::vector<Column> columns = {
+      {"method", false, [](const Record& r) { return visible(r.label.empty() ? r.method : r.label); }},
+      {"n", true, length}};
   add_if_varied(columns, records, "heads", &Record::heads);
   add_if_varied(columns, records, "dim", &Record::dim);
   add_if_varied(columns, records, "mask", &Record::mask);

@@ -119,8 +119,10 @@ void RunFolder::start(const RunInfo& run) {
   try {
     fs::create_directories(folder_);
   } catch (const std::system_error& error) {
-    throw WriteError(
-        fmt::format("could not create the output folder {} ({})", quoted(folder_.string()), error.code().message()));
+    const std::string why =
+        fmt::format("could not create the output folder {} ({})", quoted(folder_.string()), error.code().message());
+    if (error.code() == std::errc::no_space_on_device) throw WriteError(why);
+    throw InputError(why + ": give a name in a folder that can be written to");  // nothing has been done yet
   }
   journal_ = Journal::create(folder_ / kJournal, run, [this] {
     for (const std::string_view name : kRunFiles) {

@@ -74,12 +74,11 @@ Origin make_origin(const std::string& study) {
 
 void fill_identity(Record& record, const Group& group, const MethodSpec& spec, const Origin& origin,
                    const std::string& input_hash) {
-  const std::string label = spec.params.label();
   record.study = origin.study;
   record.cell_id = cell_id(group.problem, spec, group.threads, input_hash);
   record.method = spec.str();
   record.name = spec.method->name;
-  record.label = label.empty() ? record.name : fmt::format("{}:{}", record.name, label);
+  record.label = spec.label();
   record.contract = name_of(spec.method->contract);
   record.complexity = spec.method->complexity;
   record.input_hash = input_hash;

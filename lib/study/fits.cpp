@@ -9,6 +9,7 @@
 
 #include "analysis/crossover.hpp"
 #include "analysis/fit.hpp"
+#include "methods/method.hpp"
 
 namespace attnscale {
 namespace {
@@ -103,6 +104,7 @@ FitRow fit_row(const Series& series, const Quantities& quantity, const GrowthFit
   FitRow row;
   row.method = series.method;
   row.series = series.name;
+  row.label = series.records.front()->label;
   row.quantity = quantity.column;
   row.sizes = static_cast<std::int64_t>(fit.points.size());
   if (!fit.points.empty()) {
@@ -123,6 +125,17 @@ FitRow fit_row(const Series& series, const Quantities& quantity, const GrowthFit
   return row;
 }
 
+// A block or stride that is left to us grows with n, and the complexity of the method presumes it; one that is fixed
+// changes the class.
+bool has_fixed_auto(const std::string& spec) {
+  if (find_method(spec.substr(0, spec.find(':'))) == nullptr)
+    return false;  // a run of a program that has other methods
+  const MethodSpec parsed = parse_method(spec).front();
+  return std::any_of(parsed.method->params.begin(), parsed.method->params.end(), [&](const ParamSpec& param) {
+    return param.fallback == "auto" && !parsed.params.is_auto(param.name);
+  });
+}
+
 // A method's complexity is that of its work: it says nothing of memory, and of the visible pairs only where no others
 // are scored (top-k sees k keys of each row, but has to score all).
 std::string theory_of(const Series& series, const std::string& column) {
@@ -130,20 +143,23 @@ std::string theory_of(const Series& series, const std::string& column) {
     return r->scored_pairs && r->visible_pairs && *r->scored_pairs != *r->visible_pairs;
   });
   if (column == "workspace_bytes_predicted" || (column == "visible_pairs" && scores_more)) return "";
+  if (has_fixed_auto(series.method)) return "";
   return series.records.front()->complexity;
 }
 
 std::string short_name(const FitRow& fit) {
-  return fit.series.empty() ? fit.method : fmt::format("{} [{}]", fit.method, fit.series);
+  const std::string& name = fit.label.empty() ? fit.method : fit.label;
+  return fit.series.empty() ? name : fmt::format("{} [{}]", name, fit.series);
 }
 
 std::string growth_text(const FitRow* fit) {
   if (fit == nullptr || !fit->exponent) return "-";
-  std::string text = fmt::format("{} (n^{:.2f}", fit->growth_class, *fit->exponent);
+  const std::string& classes = fit->classes_ambiguous.empty() ? fit->growth_class : fit->classes_ambiguous;
+  std::string text = fmt::format("n^{:.2f}", *fit->exponent);
   if (fit->exponent_ci_low && fit->exponent_ci_high) {
-    text += fmt::format(", {:.2f} to {:.2f}", *fit->exponent_ci_low, *fit->exponent_ci_high);
+    text += fmt::format(" ({:.2f} to {:.2f})", *fit->exponent_ci_low, *fit->exponent_ci_high);
   }
-  return text + ")";
+  return fmt::format("{}: {}", text, classes);
 }
 
 }  // namespace
@@ -198,12 +214,14 @@ std::string fits_text(std::span<const FitRow> fits) {
   };
   std::vector<Line> lines;
   std::size_t width = 6;
+  std::size_t time_width = 0;
   for (const FitRow& fit : fits) {
     const std::string name = short_name(fit);
     if (lines.empty() || lines.back().name != name) lines.push_back({name});
     if (fit.quantity == "time_ns_median") lines.back().time = &fit;
     if (fit.quantity == "visible_pairs") lines.back().pairs = &fit;
     if (fit.exponent) width = std::max(width, name.size());
+    if (fit.quantity == "time_ns_median") time_width = std::max(time_width, growth_text(&fit).size());
   }
   std::string text;
   for (const Line& line : lines) {
@@ -211,8 +229,10 @@ std::string fits_text(std::span<const FitRow> fits) {
         (line.time != nullptr && line.time->exponent) || (line.pairs != nullptr && line.pairs->exponent);
     if (!fitted) continue;
     if (text.empty())
-      text = fmt::format("{:<{}}  {:<34}  {}\n", "method", width, "time grows like", "visible pairs grow like");
-    text += fmt::format("{:<{}}  {:<34}  {}\n", line.name, width, growth_text(line.time), growth_text(line.pairs));
+      text = fmt::format("{:<{}}  {:<{}}  {}\n", "method", width, "time grows like", time_width,
+                         "visible pairs grow like");
+    text += fmt::format("{:<{}}  {:<{}}  {}\n", line.name, width, growth_text(line.time), time_width,
+                        growth_text(line.pairs));
   }
   return text;
 }

@@ -157,7 +157,14 @@ class GroupRun {
     std::vector<std::string> warnings = warnings_of(before, read_disturbance(), elapsed, group_.threads);
     warnings.insert(warnings.begin(), session_.inputs().warnings.begin(), session_.inputs().warnings.end());
     for (std::size_t i = 0; i < running.size(); ++i) take_timing(*running[i], std::move(timings[i]), warnings);
-    for (CellRun* cell : running) fill_times(*cell, cells_.front().timing.samples.empty() ? nullptr : &cells_.front());
+    for (CellRun* cell : running) {
+      fill_times(*cell, cells_.front().timing.samples.empty() ? nullptr : &cells_.front());
+      // Later cells are predicted from the median, which a cold or disturbed first call does not spoil.
+      if (const auto& median = cell->record.time_ns_median) {
+        session_.model().learn(cell->spec, group_.problem, cell->plan->cost, cell->report.work, group_.threads,
+                               *median);
+      }
+    }
   }
 
   void take_timing(CellRun& cell, Timing timing, const std::vector<std::string>& warnings) {

@@ -11,12 +11,12 @@
 #include "core/suggest.hpp"
 #include "inputs/inputs.hpp"
 #include "kernels/strip.hpp"
+#include "run/executor.hpp"
 
 namespace attnscale {
 namespace {
 
 constexpr std::int64_t kMostHeads = 1 << 16;
-constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kMostRounds = 1'000'000;
 constexpr double kHuge = std::numeric_limits<double>::max();
 
@@ -179,7 +179,7 @@ Run parse_run(const Settings& settings) {
   for (const std::string& input : run.inputs) check_input(input);
   run.temperatures = read_temperatures(reader);
   run.seeds = read_seeds(reader);
-  for (const std::int64_t threads : reader.sizes("threads", {1, kMostThreads}))
+  for (const std::int64_t threads : reader.sizes("threads", {1, Executor::kMostThreads}))
     run.threads.push_back(static_cast<int>(threads));
   run.first_head = reader.number("first-head", {0, kMostHeads});
   run.options = read_options(reader);

@@ -92,6 +92,7 @@ TEST_CASE("bad parameters and sizes are refused with the nearest value") {
   check_refused(here, {"run", "--n", "8", "--max-time", "soon"}, "max-time");
   check_refused(here, {"run", "--n", "8", "--causal=perhaps"}, "causal");
   check_refused(here, {"run", "--n", "8", "--threads", "0"}, "threads");
+  check_refused(here, {"run", "--n", "8", "--threads", "257"}, "nearest valid value is 256");
   check_refused(here, {"run", "--n", "8"}, "heads", with_variable("ATTNSCALE_HEADS", "none"));
 }
 
@@ -133,6 +134,7 @@ TEST_CASE("an output folder that cannot be used is refused, and nothing in it ch
   std::filesystem::create_directory(here / "closed");
   std::filesystem::permissions(here / "closed",
                                std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  check_refused(here, to("/proc/run"), "'/proc/run'");  // no permission missing, but no folder can be made there
   // Root may write anywhere, unless the process that starts has lost that privilege.
   check_refused(here, to("closed/run"), "closed", [] { prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE); });
 }
