@@ -4,8 +4,10 @@
 // per call (some 50 ns), alike for all callables, and what surrounds a sample is outside its time.
 #include "measure/sampler.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <stdexcept>
+#include <string>
 
 #include <benchmark/benchmark.h>
 
@@ -38,6 +40,20 @@ void add_stages(const Timed& timed, Sample& sample) {
   }
 }
 
+/// The time of a call in seconds. The callable's own clock counts when it has one, but a part cannot take longer than
+/// the whole: beyond rounding, such a time is refused.
+double seconds_of(const Timed& timed, Clock::duration elapsed) {
+  constexpr std::int64_t kRoundingNs = 1000;
+  if (!timed.own_time_ns) return std::chrono::duration<double>(elapsed).count();
+  const std::int64_t own_ns = timed.own_time_ns();
+  const std::int64_t elapsed_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count();
+  if (own_ns <= 0 || own_ns > elapsed_ns + kRoundingNs) {
+    throw std::runtime_error("its own clock says " + std::to_string(own_ns) + " ns for a call that took " +
+                             std::to_string(elapsed_ns) + " ns");
+  }
+  return static_cast<double>(own_ns) * 1e-9;
+}
+
 /// The body of the benchmark. Nothing may be thrown through Google Benchmark, so an exception becomes a skipped run.
 void run_state(benchmark::State& state, const Timed& timed, Sample& sample) {
   sample.start = Clock::now();
@@ -45,8 +61,9 @@ void run_state(benchmark::State& state, const Timed& timed, Sample& sample) {
     try {
       const Clock::time_point begin = Clock::now();
       timed.call();
-      const Clock::time_point end = Clock::now();
-      state.SetIterationTime(std::chrono::duration<double>(end - begin).count());
+      const Clock::duration elapsed = Clock::now() - begin;
+      sample.elapsed_ns += std::chrono::duration<double, std::nano>(elapsed).count();
+      state.SetIterationTime(seconds_of(timed, elapsed));
       add_stages(timed, sample);
     } catch (const std::exception& exception) {
       sample.error = exception.what();
@@ -74,6 +91,7 @@ Sample take_sample(const Timed& timed, std::int64_t iterations) {
   if (sample.error.empty() && sample.iterations == 0) {
     throw std::runtime_error("Google Benchmark gave no result; unset the BENCHMARK_* variables of the environment");
   }
+  sample.elapsed_ns /= static_cast<double>(std::max<std::int64_t>(sample.iterations, 1));
   for (auto& [name, time_ns] : sample.stages) time_ns /= static_cast<double>(sample.iterations);
   return sample;
 }

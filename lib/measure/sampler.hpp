@@ -15,6 +15,7 @@ struct Sample {
   std::chrono::steady_clock::time_point start;
   std::int64_t iterations = 0;
   double time_ns = 0;                                  ///< per call, as Google Benchmark reports it
+  double elapsed_ns = 0;                               ///< per call by our clock; differs when the callable has its own
   std::vector<std::pair<std::string, double>> stages;  ///< per call, in order of first appearance
   std::string error;                                   ///< what the callable threw; then the times mean nothing
 };

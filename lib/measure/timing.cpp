@@ -80,11 +80,11 @@ void Rounds::prepare(std::size_t index, const std::function<bool()>& keep_going)
   constexpr std::int64_t kGrowth = 16;  // per step: one odd first call must not ask for a thousand times too many
   Cell& cell = cells_[index];
   const double floor_ns = options_.sample_floor_ns;
-  double shortest_ns = sample(index).time_ns;
+  double shortest_ns = sample(index).elapsed_ns;
   if (shortest_ns >= std::max(kLongCallNs, floor_ns)) return;
   int long_enough = 0;
   while (cell.active && long_enough < 2 && keep_going()) {
-    shortest_ns = std::min(shortest_ns, sample(index).time_ns);
+    shortest_ns = std::min(shortest_ns, sample(index).elapsed_ns);
     const double batch_ns = shortest_ns * static_cast<double>(cell.iterations);
     if (batch_ns >= kClearlyLong * floor_ns) return;
     long_enough = batch_ns >= floor_ns ? long_enough + 1 : 0;
@@ -107,8 +107,8 @@ void Rounds::measure(std::size_t index, int round, int place) {
   cell.timing.samples.push_back({round, place, since_first, taken.iterations, taken.time_ns});
   for (auto& [name, time_ns] : taken.stages) cell.timing.stages.push_back({round, std::move(name), time_ns});
   // When the machine has become faster since the calibration, the rounds to come must not all be too short.
-  if (taken.time_ns * static_cast<double>(taken.iterations) < options_.sample_floor_ns) {
-    cell.iterations = std::max(cell.iterations, iterations_for(taken.time_ns, options_.sample_floor_ns));
+  if (taken.elapsed_ns * static_cast<double>(taken.iterations) < options_.sample_floor_ns) {
+    cell.iterations = std::max(cell.iterations, iterations_for(taken.elapsed_ns, options_.sample_floor_ns));
   }
 }
 

@@ -16,6 +16,9 @@ struct Timed {
   std::function<void()> call;
   /// Stage times of the latest call by name, or null. Read after each call, outside the timed region.
   std::function<std::vector<std::pair<std::string, std::int64_t>>()> stages;
+  /// Time of the latest call by the callable's own clock, in place of ours, or null. Read after each call. A time that
+  /// is not above 0, or longer than the call took by our clock, counts as an error of the callable.
+  std::function<std::int64_t()> own_time_ns = nullptr;
 };
 
 struct TimingOptions {

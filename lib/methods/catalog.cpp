@@ -1,6 +1,7 @@
 #include "methods/catalog.hpp"
 
 #include <array>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,16 @@ constexpr std::array kCatalog = {
 #undef METHOD
 };
 
+std::vector<const Method*>& all_methods() {
+  static std::vector<const Method*> methods(kCatalog.begin(), kCatalog.end());
+  return methods;
+}
+
 }  // namespace
+
+void methods::append_to_catalog(const Method& method) {
+  all_methods().push_back(&method);
+}
 
 const char* name_of(Contract contract) {
   switch (contract) {
@@ -33,7 +43,7 @@ const char* name_of(Contract contract) {
 }
 
 std::span<const Method* const> catalog() {
-  return kCatalog;
+  return all_methods();
 }
 
 const Method* find_method(std::string_view name) {

@@ -19,12 +19,13 @@ namespace attnscale {
 struct Cost {
   std::optional<std::int64_t> visible_pairs;  ///< sum of |A(i)|; for merged methods pseudo-keys count one each
   std::optional<std::int64_t> scored_pairs;   ///< q.k products that the definition needs, duplicates included
-  std::int64_t extra_flops = 0;               ///< beyond 2*dim per scored and 2*value_dim per visible pair: hashing, means
-  std::int64_t bytes_moved = 0;               ///< compulsory traffic: inputs read once, outputs and shared scratch written and read once
-  std::int64_t table_bytes = 0;               ///< memory that plan() itself holds (random blocks, for example)
-  bool exact_fallback = false;                ///< every A(i) is all allowed keys
-  std::optional<std::int64_t> padded_n;       ///< the length after padding, for a method that pads
-  std::optional<std::int64_t> window_keys;    ///< keys of a full window (2w+1), for windowed methods
+  std::int64_t extra_flops = 0;  ///< beyond 2*dim per scored and 2*value_dim per visible pair: hashing, means
+  /// Compulsory traffic: inputs read once, outputs and shared scratch written and read once.
+  std::int64_t bytes_moved = 0;
+  std::int64_t table_bytes = 0;             ///< memory that plan() itself holds (random blocks, for example)
+  bool exact_fallback = false;              ///< every A(i) is all allowed keys
+  std::optional<std::int64_t> padded_n;     ///< the length after padding, for a method that pads
+  std::optional<std::int64_t> window_keys;  ///< keys of a full window (2w+1), for windowed methods
 };
 
 /// Handle to a buffer that all tasks share; lives for one whole run.
@@ -97,7 +98,8 @@ struct TaskContext {
 /// all of them end before the next stage starts. The split into tasks depends on the problem alone, never on the number
 /// of threads, so that results are bitwise equal for any of them. A task should last 10 us or more.
 struct Stage {
-  std::string_view name;  ///< hash, sort, gather, score, select, attend, merge, ...; stages of one name are timed together
+  /// hash, sort, gather, score, select, attend, merge, ...; stages of one name are timed together
+  std::string_view name;
   std::int64_t tasks = 0;
   std::function<void(const TaskContext&, std::int64_t)> body;
 };
@@ -107,6 +109,9 @@ struct Plan {
   Cost cost;
   ScratchLayout scratch;
   std::int64_t choices = 0;  ///< numbers that a data-dependent method reports (layout: in its file's header)
+  /// What the latest run took by the method's own clock, in ns; read after each run. It becomes the time of the call,
+  /// so that the way to another process and back is not part of it. Null, as in all of our methods: our clock.
+  std::function<std::int64_t()> own_time_ns = nullptr;
 
   [[nodiscard]] std::int64_t workspace_bytes(int threads) const {
     return cost.table_bytes + scratch.shared_bytes() + scratch.worker_bytes() * threads;

@@ -58,7 +58,7 @@ void run_first(CellRun& cell, const Group& group, const Qkv& inputs, Executor& e
   cell.plan.reset();
   const std::optional<AllocationReading> before = read_allocations();
   const CountedRegion region;
-  cell.plan = std::make_unique<Plan>(cell.spec.method->plan(group.problem, cell.spec.params));
+  cell.plan = std::make_unique<Plan>(cell.spec.plan(group.problem, group.threads));
   cell.workspace = std::make_unique<Workspace>(*cell.plan, group.threads);
   const auto start = Clock::now();
   cell.report = executor.run(*cell.plan, inputs, cell.output(), *cell.workspace, choices);
@@ -83,7 +83,7 @@ void poison_output(CellRun& cell) {
 }
 
 void prepare(CellRun& cell, const Group& group, const TimeModel& model) {
-  cell.plan = std::make_unique<Plan>(cell.spec.method->plan(group.problem, cell.spec.params));
+  cell.plan = std::make_unique<Plan>(cell.spec.plan(group.problem, group.threads));
   cell.needed_bytes = method_bytes(group.problem.shape, *cell.plan, group.threads);
   cell.record.workspace_bytes_predicted = cell.plan->workspace_bytes(group.threads);
   cell.expected_ns = model.predict_ns(cell.spec, group.problem, cell.plan->cost, group.threads);
@@ -142,7 +142,7 @@ void time_plan(CellRun& cell, const Group& group) {
   std::vector<double> times;
   for (double spent = 0; times.size() < kMostRepeats && spent < kEnoughNs; spent += times.back()) {
     const auto start = Clock::now();
-    const Plan plan = cell.spec.method->plan(group.problem, cell.spec.params);
+    const Plan plan = cell.spec.plan(group.problem, group.threads);
     times.push_back(since_ns(start));
   }
   std::sort(times.begin(), times.end());

@@ -67,9 +67,10 @@ class GroupRun {
   }
 
   void find_unsupported() {
-    for (CellRun& cell : cells_) {
+    const auto ask = [&](CellRun& cell) {
       if (const auto reason = cell.spec.unsupported(group_.problem)) cell.end(Outcome::unsupported, *reason);
-    }
+    };
+    each(ask, "ask");
   }
 
   void end_all(Outcome how, const std::string& reason) {
@@ -112,7 +113,7 @@ class GroupRun {
   void save(CellRun& cell) {
     const std::string stem = (session_.options().save_output / cell.record.cell_id).string();
     write_npy(stem + ".o.npy", cell.out.view(), false);
-    write_npy(stem + ".lse.npy", cell.lse.view(), true);
+    if (cell.spec.method->gives_lse) write_npy(stem + ".lse.npy", cell.lse.view(), true);
   }
 
   Timed timed(CellRun& cell) {
@@ -123,6 +124,7 @@ class GroupRun {
     timed.call = [&cell, &executor, inputs] {
       cell.report = executor.run(*cell.plan, inputs, cell.output(), *cell.workspace);
     };
+    if (cell.plan->own_time_ns) timed.own_time_ns = [&cell] { return cell.plan->own_time_ns(); };
     timed.stages = [&cell] {
       std::vector<std::pair<std::string, std::int64_t>> stages;
       for (const StageTime& stage : cell.report.stages) stages.emplace_back(stage.name, stage.time_ns);

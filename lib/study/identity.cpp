@@ -46,7 +46,8 @@ std::string repro_command(const Group& group, const MethodSpec& spec) {
                          group.threads);
   command += fmt::format(" --precision {} --max-time {} --min-rounds {} --cell-budget {}", o.precision, o.max_time_s,
                          o.min_rounds, o.cell_budget_s);
-  return o.simd.empty() ? command : command + fmt::format(" --simd {}", o.simd);
+  if (!o.simd.empty()) command += fmt::format(" --simd {}", o.simd);
+  return spec.method->origin.empty() ? command : command + fmt::format(" {}", spec.method->origin);
 }
 
 std::string config_hash(const Group& group) {

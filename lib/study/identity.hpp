@@ -15,7 +15,8 @@ std::string hash_text(std::string_view text);
 /// lies.
 std::string cell_id(const Problem& problem, const MethodSpec& spec, int threads, const std::string& input_hash);
 
-/// The command line that measures this cell again; a file input stands by its base name.
+/// The command line that measures this cell again; a file input stands by its base name, and a method from outside
+/// ends it with the flag that brings it in.
 std::string repro_command(const Group& group, const MethodSpec& spec);
 
 /// Hash over the options that shape a measurement, beside what cell_id covers.

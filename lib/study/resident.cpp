@@ -75,7 +75,7 @@ std::optional<std::int64_t> probe_resident(const Problem& problem, const MethodS
   Executor executor(threads);
   executor.parallel_for(threads, [](std::int64_t) {});  // the pool is up before the count starts
   const auto before = reset_resident_peak();
-  const Plan plan = spec.method->plan(problem, spec.params);
+  const Plan plan = spec.plan(problem, threads);
   Workspace workspace(plan, threads);
   executor.run(plan, inputs.view(), {out.view(), lse.view()}, workspace);
   const auto peak = resident_peak();

@@ -28,10 +28,14 @@ std::vector<Prediction> predict(const std::vector<Group>& groups) {
     for (const MethodSpec& spec : group.methods) {
       CellRun cell;
       cell.spec = spec;
-      if (const auto reason = spec.unsupported(group.problem)) {
-        cell.end(Outcome::unsupported, *reason);
-      } else if (fits) {
-        prepare(cell, group, model);
+      try {
+        if (const auto reason = spec.unsupported(group.problem)) {
+          cell.end(Outcome::unsupported, *reason);
+        } else if (fits) {
+          prepare(cell, group, model);
+        }
+      } catch (const std::exception& error) {
+        cell.end(Outcome::failed, error.what());
       }
       const std::int64_t bytes = shared + cell.needed_bytes;
       if (cell.ok() && available && bytes > *available) {

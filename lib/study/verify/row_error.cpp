@@ -41,7 +41,7 @@ void implementation_error(const RowCase& row, RowError& error) {
   const ReferenceRow& own = *row.own;
   error.pseudo_keys = own.pseudo_keys;
   error.impl_error = output_error(row.out, own);
-  error.lse_error = difference(row.lse, own.lse);
+  if (row.lse) error.lse_error = difference(*row.lse, own.lse);
   error.impl_ratio = std::max(ratio(error.impl_error, own.out_tolerance), ratio(error.lse_error, own.lse_tolerance));
   error.overflow = std::isfinite(own.lse) && std::abs(own.lse) > kLargestFloat;
 }

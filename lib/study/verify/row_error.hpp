@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "methods/method.hpp"
@@ -14,7 +15,7 @@ namespace attnscale {
 /// One row of a method's output beside what it should be.
 struct RowCase {
   std::span<const float> out;
-  float lse = 0;
+  std::optional<float> lse;           ///< empty: the method gives none
   const ReferenceRow* own = nullptr;  ///< the method's definition in fp64
   const ExactRow* exact = nullptr;    ///< exact attention
   const ExactRow* reference =
