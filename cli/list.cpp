@@ -13,6 +13,7 @@
 #include "record/schema.hpp"
 #include "studies.hpp"
 #include "study/study_file.hpp"
+#include "workers.hpp"
 
 namespace attnscale::cli {
 namespace {
@@ -55,6 +56,7 @@ struct ListArguments {
   std::string what = "methods";
   bool markdown = false;
   bool names = false;
+  std::vector<std::string> workers;
 };
 
 void list_fields(const ListArguments& arguments) {
@@ -74,6 +76,7 @@ void list_fields(const ListArguments& arguments) {
 
 void list(const ListArguments& arguments) {
   const std::vector<std::string> lists = {"methods", "inputs", "studies", "fields"};
+  load_workers({{"worker", arguments.workers}});
   if (arguments.what == "methods") return list_methods();
   if (arguments.what == "inputs") return list_inputs();
   if (arguments.what == "studies") return list_studies();
@@ -89,6 +92,7 @@ Command add_list(CLI::App& app) {
   command->add_option("what", arguments->what, "methods, inputs, studies or fields")->capture_default_str();
   command->add_flag("--markdown", arguments->markdown, "fields as the text of docs/schema.md");
   command->add_flag("--names", arguments->names, "fields as the bare column names of summary.csv, one per line");
+  command->add_option("--worker", arguments->workers, "command of a process whose methods are listed too; repeatable");
   return {command, [arguments] {
             list(*arguments);
             return 0;

@@ -19,6 +19,7 @@
 #include "study/runner.hpp"
 #include "study/study.hpp"
 #include "study/study_file.hpp"
+#include "workers.hpp"
 
 namespace attnscale::cli {
 namespace {
@@ -58,7 +59,11 @@ Study read_study(const RunArguments& arguments) {
     study.name = file.name;
     runs = file.runs;
   }
-  for (const Settings& run : runs) study.runs.push_back(parse_run(overlay(overlay(run, environment), typed)));
+  for (Settings& run : runs) {
+    run = overlay(overlay(run, environment), typed);
+    load_workers(run);
+  }
+  for (const Settings& run : runs) study.runs.push_back(parse_run(run));
   return study;
 }
 
