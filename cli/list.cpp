@@ -76,7 +76,8 @@ void list_fields(const ListArguments& arguments) {
 
 void list(const ListArguments& arguments) {
   const std::vector<std::string> lists = {"methods", "inputs", "studies", "fields"};
-  load_workers({{"worker", arguments.workers}});
+  Settings settings = {{"worker", arguments.workers}};
+  load_workers(settings);
   if (arguments.what == "methods") return list_methods();
   if (arguments.what == "inputs") return list_inputs();
   if (arguments.what == "studies") return list_studies();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array kKeys = {
     Key{"methods", KeyKind::words, "exact.streaming",
-        "methods with parameters, as in window:w=64..512x2 topk:k=64, or all; peers: all from outside"},
+        "methods with parameters, as in window:w=64..512x2 topk:k=64, or all; peers: those of the workers"},
     Key{"n", KeyKind::sizes, "", "sequence length: a list, a range as in 512..16384@2, or own for a file's own"},
     Key{"queries", KeyKind::sizes, "", "number of queries, when it differs from the number of keys"},
     Key{"keys", KeyKind::sizes, "", "number of keys"},

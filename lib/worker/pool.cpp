@@ -15,9 +15,14 @@ namespace {
 // thread that spins takes a core from whoever is timed next.
 Child::Variables variables_for(int threads) {
   const std::string count = std::to_string(threads);
-  return {{"ATTNSCALE_THREADS", count}, {"OMP_NUM_THREADS", count},     {"OPENBLAS_NUM_THREADS", count},
-          {"MKL_NUM_THREADS", count},   {"OMP_WAIT_POLICY", "PASSIVE"}, {"KMP_BLOCKTIME", "0"},
-          {"GOMP_SPINCOUNT", "0"},      {"PYTHONUNBUFFERED", "1"}};
+  return {{"ATTNSCALE_WORKER_THREADS", count},
+          {"OMP_NUM_THREADS", count},
+          {"OPENBLAS_NUM_THREADS", count},
+          {"MKL_NUM_THREADS", count},
+          {"OMP_WAIT_POLICY", "PASSIVE"},
+          {"KMP_BLOCKTIME", "0"},
+          {"GOMP_SPINCOUNT", "0"},
+          {"PYTHONUNBUFFERED", "1"}};
 }
 
 }  // namespace

@@ -121,16 +121,19 @@ Method make_method(const std::shared_ptr<Pool>& pool, const Offer& offer, const 
 
 }  // namespace
 
-void add_worker(const std::string& command, double timeout_s) {
+std::vector<std::string> add_worker(const std::string& command, double timeout_s) {
   const auto pool = std::make_shared<Pool>(command, timeout_s);
   const std::string origin = origin_of(command);
+  std::vector<std::string> names;
   for (const Offer& offer : pool->offers()) {
     const Method& like = definition_of(offer, origin);
     const std::string follows = fmt::format("the definition of {}, run by {}", like.name, origin);
     Method method = make_method(pool, offer, like, origin);
     method.paper = follows;
     add_method(method);
+    names.push_back(offer.name);
   }
+  return names;
 }
 
 }  // namespace attnscale

@@ -5,12 +5,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace attnscale {
 
-/// Starts the command to hear what it offers, and adds that to the catalogue. Every wait for the worker ends after
-/// `timeout_s` and the time that the work itself may take. Throws InputError when the command cannot be started, its
-/// hello is not in order, or an offer does not fit the catalogue. The processes end with the program.
-void add_worker(const std::string& command, double timeout_s);
+/// Starts the command to hear what it offers, and adds that to the catalogue; returns the names. Every wait for the
+/// worker ends after `timeout_s` and the time that the work itself may take. Throws InputError when the command cannot
+/// be started, its hello is not in order, or an offer does not fit the catalogue. The processes end with the program.
+std::vector<std::string> add_worker(const std::string& command, double timeout_s);
 
 }  // namespace attnscale
