@@ -14,6 +14,7 @@
 #include "record/schema.hpp"
 #include "studies.hpp"
 #include "study/study_file.hpp"
+#include "workers.hpp"
 
 namespace attnscale::cli {
 namespace {
@@ -57,6 +58,7 @@ struct ListArguments {
   std::vector<std::string> plugins;
   bool markdown = false;
   bool names = false;
+  std::vector<std::string> workers;
 };
 
 void list_fields(const ListArguments& arguments) {
@@ -77,6 +79,8 @@ void list_fields(const ListArguments& arguments) {
 void list(const ListArguments& arguments) {
   const std::vector<std::string> lists = {"methods", "inputs", "studies", "fields"};
   for (const std::string& path : arguments.plugins) load_plugin(path);
+  Settings settings = {{"worker", arguments.workers}};
+  load_workers(settings);
   if (arguments.what == "methods") return list_methods();
   if (arguments.what == "inputs") return list_inputs();
   if (arguments.what == "studies") return list_studies();
@@ -93,6 +97,7 @@ Command add_list(CLI::App& app) {
   command->add_option("--plugin", arguments->plugins, "shared libraries that add methods");
   command->add_flag("--markdown", arguments->markdown, "fields as the text of docs/schema.md");
   command->add_flag("--names", arguments->names, "fields as the bare column names of summary.csv, one per line");
+  command->add_option("--worker", arguments->workers, "command of a process whose methods are listed too; repeatable");
   return {command, [arguments] {
             list(*arguments);
             return 0;

@@ -20,6 +20,7 @@
 #include "study/runner.hpp"
 #include "study/study.hpp"
 #include "study/study_file.hpp"
+#include "workers.hpp"
 
 namespace attnscale::cli {
 namespace {
@@ -66,10 +67,12 @@ Study read_study(const RunArguments& arguments) {
     study.name = file.name;
     runs = file.runs;
   }
-  for (const Settings& run : runs) load_plugins(run);
-  load_plugins(environment);
-  load_plugins(typed);
-  for (const Settings& run : runs) study.runs.push_back(parse_run(overlay(overlay(run, environment), typed)));
+  for (Settings& run : runs) {
+    run = overlay(overlay(run, environment), typed);
+    load_plugins(run);
+    load_workers(run);
+  }
+  for (const Settings& run : runs) study.runs.push_back(parse_run(run));
   return study;
 }
 

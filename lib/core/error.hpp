@@ -39,6 +39,17 @@ class WriteError : public Error {
   explicit WriteError(const std::string& sentence) : Error(ExitCode::write_failure, sentence) {}
 };
 
+/// One cell cannot be measured, and the run goes on: it becomes a row `unsupported` or `timeout` with this sentence.
+/// Thrown by what runs outside of this program; any other exception is a row `failed`.
+class Unsupported : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+class TimedOut : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// A sentence with the value that was refused, cut to a readable length and with control characters made visible.
 std::string quoted(const std::string& text);
 

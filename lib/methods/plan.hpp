@@ -112,6 +112,9 @@ struct Plan {
   /// What the latest run took by the method's own clock, in ns; read after each run. It becomes the time of the call,
   /// so that the way to another process and back is not part of it. Null, as in all of our methods: our clock.
   std::function<std::int64_t()> own_time_ns = nullptr;
+  /// Told how many runs follow, by who times them; for a method that can make them in a row (measure/timing.hpp). May
+  /// be null.
+  std::function<void(std::int64_t)> expect_calls = nullptr;
 
   [[nodiscard]] std::int64_t workspace_bytes(int threads) const {
     return cost.table_bytes + scratch.shared_bytes() + scratch.worker_bytes() * threads;

@@ -63,6 +63,11 @@ void run_first(CellRun& cell, const Group& group, const Qkv& inputs, Executor& e
   const auto start = Clock::now();
   cell.report = executor.run(*cell.plan, inputs, cell.output(), *cell.workspace, choices);
   cell.expected_ns = since_ns(start);
+  if (cell.plan->own_time_ns) {
+    // Another process: its start is no part of a call, and its memory is not ours to count.
+    cell.expected_ns = static_cast<double>(cell.plan->own_time_ns());
+    return;
+  }
   cell.record.workspace_bytes_counted = region.bytes();
   const std::optional<AllocationReading> after = read_allocations();
   if (before && after) cell.record.allocations = after->allocations - before->allocations;

@@ -31,6 +31,7 @@ struct CellRun {
   std::string output_hash;  ///< of the verified output
   RunReport report;         ///< of the latest call
   Timing timing;
+  bool timed_out = false;  ///< while it was timed
 
   [[nodiscard]] bool ok() const { return outcome == Outcome::ok; }
   void end(Outcome how, const std::string& reason) {

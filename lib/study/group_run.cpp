@@ -58,6 +58,10 @@ class GroupRun {
         throw;
       } catch (const std::bad_alloc&) {
         cell.end(Outcome::failed, "memory ran out");
+      } catch (const Unsupported& reason) {
+        cell.end(Outcome::unsupported, reason.what());
+      } catch (const TimedOut& reason) {
+        cell.end(Outcome::timeout, reason.what());
       } catch (const std::exception& error) {
         cell.end(Outcome::failed, error.what());
       }
@@ -106,7 +110,7 @@ class GroupRun {
     cell.record.input_nans = session_.oracle().input_nans();
     verify(cell, group_, session_.oracle(), session_.executor(group_.threads), session_.model());
     if (cell.has_output() && !session_.options().save_output.empty()) save(cell);
-    if (cell.ok()) time_plan(cell, group_);
+    if (cell.ok() && !cell.plan->own_time_ns) time_plan(cell, group_);
   }
 
   void save(CellRun& cell) {
@@ -121,8 +125,14 @@ class GroupRun {
     Timed timed;
     timed.name = cell.spec.str();
     timed.call = [&cell, &executor, inputs] {
-      cell.report = executor.run(*cell.plan, inputs, cell.output(), *cell.workspace);
+      try {
+        cell.report = executor.run(*cell.plan, inputs, cell.output(), *cell.workspace);
+      } catch (const TimedOut&) {
+        cell.timed_out = true;
+        throw;
+      }
     };
+    timed.expect_calls = cell.plan->expect_calls;
     if (cell.plan->own_time_ns) timed.own_time_ns = [&cell] { return cell.plan->own_time_ns(); };
     timed.stages = [&cell] {
       std::vector<std::pair<std::string, std::int64_t>> stages;
@@ -170,8 +180,25 @@ class GroupRun {
   void take_timing(CellRun& cell, Timing timing, const std::vector<std::string>& warnings) {
     cell.timing = std::move(timing);
     cell.record.warnings = fmt::format("{}", fmt::join(warnings, "; "));
-    if (!cell.timing.error.empty()) return cell.end(Outcome::failed, cell.timing.error);
-    if (!cell.timing.samples.empty()) check_unchanged(cell);
+    if (!cell.timing.error.empty())
+      return cell.end(cell.timed_out ? Outcome::timeout : Outcome::failed, cell.timing.error);
+    if (cell.timing.samples.empty()) return;
+    if (cell.plan->own_time_ns) take_own_share(cell);
+    check_unchanged(cell);
+  }
+
+  // Its stages are timed by our clock, its samples by its own.
+  static void take_own_share(CellRun& cell) {
+    constexpr double kLittle = 0.5;
+    double own_ns = 0, elapsed_ns = 0;
+    for (const TimeSample& sample : cell.timing.samples) own_ns += sample.time_ns;
+    for (const StageSample& stage : cell.timing.stages) elapsed_ns += stage.time_ns;
+    if (elapsed_ns <= 0) return;
+    cell.record.own_time_share = own_ns / elapsed_ns;
+    if (*cell.record.own_time_share >= kLittle) return;
+    std::string& warnings = cell.record.warnings;
+    warnings += fmt::format("{}its own clock counts {:.2g} of the time until its answer was here",
+                            warnings.empty() ? "" : "; ", *cell.record.own_time_share);
   }
 
   void probe(CellRun& cell) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array kKeys = {
     Key{"methods", KeyKind::words, "exact.streaming",
-        "methods with parameters, as in window:w=64..512x2 topk:k=64, or all"},
+        "methods with parameters, as in window:w=64..512x2 topk:k=64, or all; peers: those of the workers"},
     Key{"n", KeyKind::sizes, "", "sequence length: a list, a range as in 512..16384@2, or own for a file's own"},
     Key{"queries", KeyKind::sizes, "", "number of queries, when it differs from the number of keys"},
     Key{"keys", KeyKind::sizes, "", "number of keys"},
@@ -35,6 +35,9 @@ constexpr std::array kKeys = {
     Key{"rounds", KeyKind::number, "", "exactly this many rounds"},
     Key{"cell-budget", KeyKind::seconds, "60s", "a call predicted to last longer becomes a row over_budget"},
     Key{"plugin", KeyKind::words, "", "shared libraries that add methods, as in ./libx.so"},
+    Key{"worker", KeyKind::words, "", "command of a process that offers methods (docs/workers.md); repeatable"},
+    Key{"peer", KeyKind::words, "", "the same, but one that cannot be started is left out with its reason"},
+    Key{"worker-timeout", KeyKind::seconds, "60s", "longest wait for a worker, beside what its work may take"},
 };
 
 void erase_all(Settings& settings, std::initializer_list<const char*> names) {
