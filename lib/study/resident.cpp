@@ -66,7 +66,7 @@ std::optional<std::int64_t> resident_bytes(const std::string& program, const Pro
   return error == std::errc() && end != text->data() ? std::optional<std::int64_t>(bytes) : std::nullopt;
 }
 
-std::optional<std::int64_t> probe_resident(const Problem& problem, const MethodSpec& spec, int threads) {
+ProbeReading probe_resident(const Problem& problem, const MethodSpec& spec, int threads) {
   const Inputs inputs = make_inputs(problem);
   QueryTensor out(problem.shape.output_extents());
   QueryTensor lse(problem.shape.lse_extents());
@@ -77,10 +77,12 @@ std::optional<std::int64_t> probe_resident(const Problem& problem, const MethodS
   const auto before = reset_resident_peak();
   const Plan plan = spec.method->plan(problem, spec.params);
   Workspace workspace(plan, threads);
-  executor.run(plan, inputs.view(), {out.view(), lse.view()}, workspace);
+  const RunReport report = executor.run(plan, inputs.view(), {out.view(), lse.view()}, workspace);
   const auto peak = resident_peak();
-  if (!before || !peak) return std::nullopt;
-  return std::max<std::int64_t>(0, *peak - *before);
+  ProbeReading reading;
+  reading.scored_pairs = report.work.scored_pairs;
+  if (before && peak) reading.resident_bytes = std::max<std::int64_t>(0, *peak - *before);
+  return reading;
 }
 
 }  // namespace attnscale
