@@ -12,7 +12,7 @@ tools=(ca-certificates git g++ cmake ninja-build pkg-config)
 libraries=(libbenchmark-dev libfmt-dev libcli11-dev libeigen3-dev libtbb-dev catch2 libhwy-dev librandom123-dev
            libtomlplusplus-dev nlohmann-json3-dev libboost-math-dev libxxhash-dev)
 plots=(gnuplot-nox fonts-dejavu-core)
-checks=(clang-format python3-numpy)  # for the gate only
+checks=(clang-format python3-numpy valgrind)  # for the gate only
 
 say() { printf 'bootstrap: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 2; }

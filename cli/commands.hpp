@@ -19,6 +19,7 @@ Command add_list(CLI::App& app);
 Command add_run(CLI::App& app, const std::vector<std::string>& arguments);
 Command add_fit(CLI::App& app);
 Command add_plot(CLI::App& app);
+Command add_doctor(CLI::App& app);
 /// Hidden: what `run` starts in a fresh process to measure resident memory.
 Command add_probe(CLI::App& app);
 

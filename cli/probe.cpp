@@ -25,16 +25,19 @@ int run_probe(const ProbeArguments& probe) {
   if (!probe.simd.empty()) kernels::use_target(probe.simd);
   const std::vector<MethodSpec> specs = parse_method(probe.method);
   if (specs.size() != 1) throw InputError("probe takes one method");
-  const auto bytes = probe_resident(Problem::parse(probe.problem), specs.front(), probe.threads);
-  if (!bytes) return static_cast<int>(ExitCode::unmeasured);
-  fmt::print("{}\n", *bytes);
+  const ProbeReading reading = probe_resident(Problem::parse(probe.problem), specs.front(), probe.threads);
+  if (reading.resident_bytes) {
+    fmt::print("{} {}\n", *reading.resident_bytes, reading.scored_pairs);
+  } else {
+    fmt::print("- {}\n", reading.scored_pairs);
+  }
   return 0;
 }
 
 }  // namespace
 
 Command add_probe(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("probe", "Resident memory of one call, for `run`");
+  CLI::App* command = app.add_subcommand("probe", "Runs a method once and prints its resident memory and scored pairs");
   command->group("");
   const auto probe = std::make_shared<ProbeArguments>();
   command->add_option("problem", probe->problem)->required();

@@ -73,8 +73,8 @@ int run_program(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   CLI::App app{"How attention scales with sequence length, and what each shortcut costs in accuracy.", "attnscale"};
   app.set_version_flag("--version", version_text);
-  const std::vector<Command> commands = {add_list(app), add_run(app, arguments), add_fit(app), add_plot(app),
-                                         add_probe(app)};
+  const std::vector<Command> commands = {add_list(app), add_run(app, arguments), add_fit(app),
+                                         add_plot(app), add_doctor(app),         add_probe(app)};
   app.allow_extras();
   for (const Command& command : commands) command.app->allow_extras();
   try {

@@ -1,4 +1,5 @@
 // `attnscale run`: a study file or flags, or both; flags override the environment, and that the file. Plugins add up.
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -31,7 +32,7 @@ struct RunArguments {
   std::string study;
   std::map<std::string, std::vector<std::string>> keys;  ///< as typed, by key
   std::map<std::string, CLI::Option*> options;
-  bool causal = false;
+  std::map<std::string, bool> flags;  ///< keys that are on or off
   std::string out;
   std::string save_output;
   std::string formats = "csv";
@@ -45,7 +46,9 @@ Settings typed_settings(const RunArguments& arguments) {
   Settings settings;
   for (const auto& [key, option] : arguments.options) {
     if (option->count() == 0) continue;
-    settings[key] = find_key(key)->kind == KeyKind::flag ? std::vector<std::string>{"true"} : arguments.keys.at(key);
+    settings[key] = find_key(key)->kind == KeyKind::flag
+                        ? std::vector<std::string>{arguments.flags.at(key) ? "true" : "false"}
+                        : arguments.keys.at(key);
   }
   return settings;
 }
@@ -96,6 +99,7 @@ void make_folder(const std::string& folder) {
 }
 
 int run(const RunArguments& arguments, const std::vector<std::string>& command_line) {
+  const auto start = std::chrono::steady_clock::now();
   const bool colour = wants_colour(arguments.colour, STDOUT_FILENO);
   const RunFormats formats = parse_formats(arguments.formats);
   const Study study = read_study(arguments);
@@ -106,7 +110,7 @@ int run(const RunArguments& arguments, const std::vector<std::string>& command_l
   }
   RunFolder folder(arguments.out.empty() ? new_folder(study.name) : fs::path(arguments.out), arguments.force);
   if (!arguments.save_output.empty()) make_folder(arguments.save_output);
-  const RunInfo info = describe_run(study.name, command_line);
+  RunInfo info = describe_run(study.name, command_line);
   folder.start(info);
 
   watch_interrupts();
@@ -115,6 +119,8 @@ int run(const RunArguments& arguments, const std::vector<std::string>& command_l
   hooks.finished = [&](Cell cell) { folder.append(std::move(cell)); };
   hooks.progress = [&](const Progress& progress) { line.show(progress); };
   hooks.interrupted = interrupted;
+  RunAccount account;
+  hooks.account = [&](const RunAccount& found) { account = found; };
   RunnerOptions options;
   options.study = study.name;
   options.save_output = arguments.save_output;
@@ -125,8 +131,10 @@ int run(const RunArguments& arguments, const std::vector<std::string>& command_l
   }
   const bool whole = run_groups(groups, options, hooks);
   line.clear();
+  account.whole.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  add_account(info, account);
   folder.finish(info, formats);
-  return end_run(folder, {whole, colour, arguments.quiet});
+  return end_run(folder, account, {whole, colour, arguments.quiet});
 }
 
 void add_keys(CLI::App& command, RunArguments& arguments) {
@@ -135,7 +143,7 @@ void add_keys(CLI::App& command, RunArguments& arguments) {
     const std::string flag = "--" + name;
     const std::string doc = key.fallback.empty() ? std::string(key.doc) : fmt::format("{} [{}]", key.doc, key.fallback);
     if (key.kind == KeyKind::flag) {
-      arguments.options[name] = command.add_flag(flag, arguments.causal, std::string(key.doc));
+      arguments.options[name] = command.add_flag(flag, arguments.flags[name], std::string(key.doc));
       continue;
     }
     CLI::Option* option = command.add_option(flag, arguments.keys[name], doc)->group("What to run");

@@ -28,9 +28,20 @@ ExitCode code_of(const std::vector<Record>& records, bool whole) {
   return ExitCode::ok;
 }
 
+std::string account_text(const TimeAccount& t) {
+  const double all = t.wall_s > 0 ? t.wall_s : 1;
+  const auto share = [all](double seconds) { return fmt::format("{:.1f} %", 100 * seconds / all); };
+  std::string text =
+      fmt::format("{:.1f} s: timed calls {}, oracle {}, inputs {}, child processes {}, machine limits {}", t.wall_s,
+                  share(t.calls_s), share(t.oracle_s), share(t.inputs_s), share(t.children_s), share(t.limits_s));
+  if (t.eviction_s > 0) text += fmt::format(", emptying caches {}", share(t.eviction_s));
+  return text + fmt::format(", harness {} ({} per cell)\n", share(t.harness_s()),
+                            scaled_time(1e9 * t.harness_s() / static_cast<double>(t.cells)));
+}
+
 }  // namespace
 
-int end_run(const RunFolder& folder, const EndOptions& options) {
+int end_run(const RunFolder& folder, const RunAccount& account, const EndOptions& options) {
   const std::vector<Record> records = folder.records();
   std::vector<SampleRow> samples;
   for (const Cell& cell : folder.cells()) samples.insert(samples.end(), cell.samples.begin(), cell.samples.end());
@@ -45,6 +56,7 @@ int end_run(const RunFolder& folder, const EndOptions& options) {
   if (shown.size() < records.size())
     fmt::print("(the largest n of each method; all {} rows are in summary.csv)\n", records.size());
   if (const std::string growth = fits_text(fits); !growth.empty()) fmt::print("\n{}", growth);
+  if (account.whole.cells > 0) fmt::print("\n{}", account_text(account.whole));
   const std::string path = folder.path().string();
   if (!options.whole) fmt::print("\ninterrupted: {} rows are in {}\n", records.size(), path);
   fmt::print("\n{} rows in {}/summary.csv; next: attnscale plot {}\n", records.size(), path, path);

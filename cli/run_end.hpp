@@ -15,7 +15,7 @@ struct EndOptions {
 };
 
 /// Writes fits.csv, prints the end of the run and returns the exit code that its rows deserve.
-int end_run(const RunFolder& folder, const EndOptions& options);
+int end_run(const RunFolder& folder, const RunAccount& account, const EndOptions& options);
 
 void print_predictions(const std::vector<Prediction>& predictions);
 

@@ -1,5 +1,6 @@
 #include "run_info.hpp"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <filesystem>
@@ -66,6 +67,27 @@ RunInfo describe_run(const std::string& study, const std::vector<std::string>& a
   }
   describe_machine_in(info);
   return info;
+}
+
+void add_account(RunInfo& info, const RunAccount& account) {
+  for (const auto& [target, gflops] : account.peak_gflops) info.set("limits", "peak_gflops_" + target, gflops);
+  const TimeAccount& t = account.whole;
+  info.set("time", "wall_s", t.wall_s);
+  info.set("time", "calls_s", t.calls_s);
+  info.set("time", "oracle_s", t.oracle_s);
+  info.set("time", "inputs_s", t.inputs_s);
+  info.set("time", "children_s", t.children_s);
+  info.set("time", "limits_s", t.limits_s);
+  info.set("time", "eviction_s", t.eviction_s);
+  info.set("time", "harness_s", t.harness_s());
+  info.set("time", "harness_share", t.harness_share());
+  info.set("time", "cells", t.cells);
+  for (const auto& [keys, part] : account.by_keys) {
+    const std::string n = fmt::format("{}", keys);
+    info.set("harness_ms_per_cell", n,
+             1e3 * part.harness_s() / static_cast<double>(std::max<std::int64_t>(part.cells, 1)));
+    info.set("harness_share", n, part.harness_share());
+  }
 }
 
 std::string caption_of(const RunInfo& info) {

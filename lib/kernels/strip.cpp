@@ -26,6 +26,10 @@ const KernelTable& table() {
 
 }  // namespace
 
+const KernelTable& table_in_use() {
+  return table();
+}
+
 std::int64_t attend_scratch(std::int64_t dim, std::int64_t value_dim) {
   return (dim + value_dim + tile_keys(dim, value_dim)) * strip_width();
 }

@@ -19,6 +19,10 @@ struct KernelTable {
   std::int64_t (*select_topk)(const Strip&, const Span&, double scale, std::int64_t k, const TopkResult&,
                               std::span<float> scratch);
   void (*attend_selected)(const Strip&, const MatrixView<const float>& v, std::int64_t k, const TopkResult&);
+  std::int64_t (*probe_multiply_add)(std::int64_t steps);
+  float (*probe_exp2)(std::span<const float> x);
+  float (*probe_read)(std::span<const float> x);
+  void (*probe_triad)(std::span<float> a, std::span<const float> b, std::span<const float> c, float factor);
 };
 
 struct Target {
@@ -28,6 +32,9 @@ struct Target {
 
 /// The targets that were compiled and that this CPU can run, best first; never empty.
 std::vector<Target> compiled_targets();
+
+/// The table of the target in use.
+const KernelTable& table_in_use();
 
 /// Candidates that select_topk() lists per lane before it cuts them to the k best; a whole number of vectors. A cut
 /// costs in proportion to the list, but each makes the lane choosier.

@@ -11,6 +11,7 @@
 
 #include "kernels/attend-inl.hpp"
 #include "kernels/passes-inl.hpp"
+#include "kernels/probe-inl.hpp"
 #include "kernels/table.hpp"
 #include "kernels/topk-inl.hpp"
 
@@ -19,7 +20,9 @@ namespace attnscale::kernels::HWY_NAMESPACE {
 
 const KernelTable* kernel_table() {
   static_assert(kWidth <= kMaxStrip);
-  static const KernelTable table{kWidth, &attend, &score, &softmax, &weigh, &select_topk, &attend_selected};
+  static const KernelTable table{kWidth,      &attend,      &score,           &softmax,
+                                 &weigh,      &select_topk, &attend_selected, &probe_multiply_add,
+                                 &probe_exp2, &probe_read,  &probe_triad};
   return &table;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <thread>
 
@@ -169,6 +170,24 @@ std::vector<std::string> warnings_of(const Machine& machine) {
   return {fmt::format("frequency governor {}, not performance", machine.governor)};
 }
 
+std::int64_t last_level_cache(const Machine& machine) {
+  std::int64_t largest = 0;
+  for (const auto& [name, bytes] : machine.caches) {
+    if (!name.ends_with('i')) largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
+int threads_per_core(const std::vector<int>& cores, const std::string& root) {
+  std::map<std::string, int> sharing;
+  int most = 1;
+  for (const int core : cores) {
+    const auto siblings = first_line(fmt::format("{}{}/cpu{}/topology/thread_siblings_list", root, kCpus, core));
+    if (siblings) most = std::max(most, ++sharing[*siblings]);
+  }
+  return most;
+}
+
 Disturbance read_disturbance() {
   constexpr int kStealField = 7;
   Disturbance now;
@@ -179,17 +198,20 @@ Disturbance read_disturbance() {
   return now;
 }
 
+std::optional<double> steal_share(const Disturbance& before, const Disturbance& after, double elapsed_s, int threads) {
+  if (!before.steal_ticks || !after.steal_ticks || elapsed_s <= 0) return std::nullopt;
+  const auto ticks = static_cast<double>(*after.steal_ticks - *before.steal_ticks);
+  return ticks / ticks_per_second() / (elapsed_s * threads);
+}
+
 std::vector<std::string> warnings_of(const Disturbance& before, const Disturbance& after, double elapsed_s,
                                      int threads) {
   constexpr double kStealShare = 0.01;
   constexpr double kForeignLoad = 0.5;
   constexpr double kFrequencyChange = 0.05;
   std::vector<std::string> warnings;
-  if (before.steal_ticks && after.steal_ticks && elapsed_s > 0) {
-    const auto ticks = static_cast<double>(*after.steal_ticks - *before.steal_ticks);
-    const double share = ticks / ticks_per_second() / (elapsed_s * threads);
-    if (share > kStealShare) warnings.push_back(fmt::format("steal time {:.1f} %", 100 * share));
-  }
+  if (const auto share = steal_share(before, after, elapsed_s, threads); share && *share > kStealShare)
+    warnings.push_back(fmt::format("steal time {:.1f} %", 100 * *share));
   const double load = std::max(before.load.value_or(0), after.load.value_or(0));
   if (load > threads + kForeignLoad) {
     warnings.push_back(fmt::format("load {:.1f} with {} thread{} of ours", load, threads, threads == 1 ? "" : "s"));

@@ -63,7 +63,13 @@ class Rounds {
 
 Sample Rounds::sample(std::size_t index) {
   Cell& cell = cells_[index];
+  if (options_.before_sample) {
+    const Clock::time_point begin = Clock::now();
+    options_.before_sample();
+    cell.timing.before_ns += std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+  }
   Sample taken = take_sample(callables_[index], cell.iterations);
+  cell.timing.calls_ns += taken.time_ns * static_cast<double>(taken.iterations);
   if (!taken.error.empty()) {
     cell.timing.error = taken.error;
     cell.active = false;

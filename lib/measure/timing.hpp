@@ -30,7 +30,10 @@ struct TimingOptions {
   double precision = 0.01;        ///< stop when the half width of the CI of the ratio to the baseline is below this
   double sample_floor_ns = 10e6;  ///< iterations are chosen so that a sample lasts at least this
   std::uint64_t seed = 0;         ///< of the order within rounds
-  int baseline = -1;              ///< index of the callable that ratios refer to; -1: none, the median's own CI decides
+  /// Called before every sample, outside its time (to empty caches); may be null. With sample_floor_ns = 0 a sample is
+  /// one call, so each call is preceded by it.
+  std::function<void()> before_sample;
+  int baseline = -1;  ///< index of the callable that ratios refer to; -1: none, the median's own CI decides
 };
 
 struct TimeSample {
@@ -50,7 +53,9 @@ struct StageSample {
 struct Timing {
   std::vector<TimeSample> samples;
   std::vector<StageSample> stages;
-  std::string error;  ///< what a callable threw; it has left the rounds, the samples are those from before
+  double calls_ns = 0;   ///< inside the timed region of every call, warm-up and calibration included
+  double before_ns = 0;  ///< in before_sample
+  std::string error;     ///< what a callable threw; it has left the rounds, the samples are those from before
 };
 
 /// Half width, relative to the centre, of the 95 % CI of the median of a set of positive values; infinity when there

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "run/pinning.hpp"
 #include "run/thread_pool.hpp"
 #include "run/workspace_impl.hpp"
 
@@ -69,8 +70,8 @@ extern "C" const char* __tsan_default_suppressions() {
 namespace attnscale {
 
 struct Executor::Impl {
-  explicit Impl(int count) : threads(count), counts(static_cast<std::size_t>(count)) {
-    if (threads > 1) pool = std::make_unique<ThreadPool>(threads);
+  Impl(int count, bool hold) : threads(count), pin(hold), counts(static_cast<std::size_t>(count)) {
+    if (threads > 1) pool = std::make_unique<ThreadPool>(threads, pin);
   }
 
   /// body(task, worker) for every task in [0, tasks).
@@ -78,6 +79,7 @@ struct Executor::Impl {
   void dispatch(std::int64_t tasks, const Body& body) {
     const int workers = static_cast<int>(std::min<std::int64_t>(threads, tasks));
     if (workers <= 1) {
+      hold_thread(pin ? 0 : kAnyCore);
       for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
       return;
     }
@@ -88,16 +90,19 @@ struct Executor::Impl {
   }
 
   int threads;
+  bool pin;
   std::vector<WorkCount> counts;     ///< one per worker; here, so that a run allocates nothing that grows with anything
   std::unique_ptr<ThreadPool> pool;  ///< none for one thread
 };
 
-Executor::Executor(int threads) {
+Executor::Executor(int threads, bool pin) {
   if (threads < 1 || threads > kMostThreads) {
     throw InputError("the number of threads must be between 1 and " + std::to_string(kMostThreads) + ", not " +
                      std::to_string(threads));
   }
-  impl_ = std::make_unique<Impl>(threads);
+  if (pin && (allowed_cores().empty() || !hold_thread(0)))
+    throw InputError("threads cannot be pinned to cores on this system: leave --pin out");
+  impl_ = std::make_unique<Impl>(threads, pin);
 }
 
 Executor::~Executor() = default;

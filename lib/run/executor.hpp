@@ -53,8 +53,11 @@ class Executor {
   /// More than this many threads are refused with an InputError.
   static constexpr int kMostThreads = 256;
 
-  /// Threads that run tasks, the caller included. 1 runs everything in the calling thread, without any pool.
-  explicit Executor(int threads);
+  /// Threads that run tasks, the caller included. 1 runs everything in the calling thread, without any pool. `pin`:
+  /// each of them is held on a core of its own (worker i on the i-th core that this process may use, from the start
+  /// again when there are more threads than cores). The caller stays held: see pinning.hpp. Throws InputError where
+  /// threads cannot be pinned.
+  explicit Executor(int threads, bool pin = false);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;

@@ -6,6 +6,7 @@
 #include <oneapi/tbb/version.h>
 
 #include "run/executor.hpp"
+#include "run/pinning.hpp"
 
 namespace attnscale {
 namespace {
@@ -22,9 +23,11 @@ void allow_more_threads_than_cores() {
 
 struct ThreadPool::Impl {
   tbb::task_arena arena;
+  bool pin;
 };
 
-ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
+ThreadPool::ThreadPool(int threads, bool pin) : impl_(std::make_unique<Impl>()) {
+  impl_->pin = pin;
   allow_more_threads_than_cores();
   impl_->arena.initialize(threads);
 }
@@ -32,9 +35,16 @@ ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
 ThreadPool::~ThreadPool() = default;
 
 void ThreadPool::run(int workers, void (*work)(void* context, int worker), void* context) {
+  const bool pin = impl_->pin;
   impl_->arena.execute([&] {
     tbb::parallel_for(
-        0, workers, 1, [=](int worker) { work(context, worker); }, tbb::simple_partitioner{});
+        0, workers, 1,
+        [=](int worker) {
+          // A thread keeps its place in the arena, hence its core, from call to call.
+          hold_thread(pin ? tbb::this_task_arena::current_thread_index() : kAnyCore);
+          work(context, worker);
+        },
+        tbb::simple_partitioner{});
   });
 }
 

@@ -7,8 +7,9 @@ namespace attnscale {
 
 class ThreadPool {
  public:
-  /// As many threads as asked for, the caller of run included, even beyond the number of cores.
-  explicit ThreadPool(int threads);
+  /// As many threads as asked for, the caller of run included, even beyond the number of cores. `pin`: each is held on
+  /// a core of its own while it works.
+  explicit ThreadPool(int threads, bool pin = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

@@ -46,6 +46,8 @@ void record_work(CellRun& cell, const Problem& problem, int threads) {
   r.exps = cell.report.work.visible_pairs;
   r.flops = flops_of(problem.shape, *r.scored_pairs, *r.visible_pairs, cost.extra_flops);
   r.bytes_moved = cost.bytes_moved;
+  if (cost.bytes_moved > 0)
+    r.arithmetic_intensity = static_cast<double>(*r.flops) / static_cast<double>(cost.bytes_moved);
   r.window_keys = cost.window_keys;
   r.padded_n = cost.padded_n;
   r.exact_fallback = cost.exact_fallback;
@@ -63,6 +65,7 @@ void run_first(CellRun& cell, const Group& group, const Qkv& inputs, Executor& e
   const auto start = Clock::now();
   cell.report = executor.run(*cell.plan, inputs, cell.output(), *cell.workspace, choices);
   cell.expected_ns = since_ns(start);
+  cell.calls_ns += cell.expected_ns;
   if (cell.plan->own_time_ns) {
     // Another process: its start is no part of a call, and its memory is not ours to count.
     cell.expected_ns = static_cast<double>(cell.plan->own_time_ns());
@@ -131,7 +134,9 @@ void verify(CellRun& cell, const Group& group, Oracle& oracle, Executor& executo
   model.learn(cell.spec, problem, cell.plan->cost, cell.report.work, group.threads, cell.expected_ns);
 
   const MethodRun run{cell.spec, cell.output(), choices, cell.report.work, cell.plan->cost};
+  const auto start = Clock::now();
   const std::optional<std::string> wrong = evaluate(run, oracle, cell.record);
+  cell.oracle_ns += since_ns(start);
   cell.output_hash = hash_output(cell);
   if (wrong) return cell.end(Outcome::incorrect, *wrong);
   const double limit_ns = kTimeoutFactor * group.options.cell_budget_s * 1e9;
@@ -149,6 +154,7 @@ void time_plan(CellRun& cell, const Group& group) {
     const auto start = Clock::now();
     const Plan plan = cell.spec.plan(group.problem, group.threads);
     times.push_back(since_ns(start));
+    cell.calls_ns += times.back();
   }
   std::sort(times.begin(), times.end());
   cell.record.plan_ns_median = times[times.size() / 2];

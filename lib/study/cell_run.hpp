@@ -22,6 +22,8 @@ struct CellRun {
   Record record;
   Outcome outcome = Outcome::ok;
   double expected_ns = 0;         ///< predicted time of one call, then that of the first run
+  double calls_ns = 0;            ///< inside timed regions: first run, plan times, timing
+  double oracle_ns = 0;           ///< verification of the output
   std::int64_t needed_bytes = 0;  ///< predicted, beside what the problem itself needs
 
   std::unique_ptr<Plan> plan;  ///< all of these are dropped by release()

@@ -31,6 +31,8 @@ void fill_problem(Record& record, const Group& group) {
   record.seed = static_cast<std::int64_t>(problem.seed);
   record.threads = group.threads;
   record.simd_target = kernels::current_target();
+  record.cache = group.options.cold ? "cold" : "warm";
+  record.pinned = group.options.pin;
   record.scale = problem.score_scale() * problem.temperature;
   record.first_head = problem.first_head;
   record.input_bytes = input_bytes(s);
@@ -75,7 +77,7 @@ Origin make_origin(const std::string& study) {
 void fill_identity(Record& record, const Group& group, const MethodSpec& spec, const Origin& origin,
                    const std::string& input_hash) {
   record.study = origin.study;
-  record.cell_id = cell_id(group.problem, spec, group.threads, input_hash);
+  record.cell_id = cell_id(group.problem, spec, group.threads, input_hash, condition_flags(group.options));
   record.method = spec.str();
   record.name = spec.method->name;
   record.label = spec.label();
@@ -90,7 +92,7 @@ void fill_identity(Record& record, const Group& group, const MethodSpec& spec, c
   record.repro = repro_command(group, spec);
 }
 
-void fill_times(CellRun& cell, const CellRun* baseline) {
+void fill_times(CellRun& cell, const CellRun* baseline, double peak_gflops) {
   const std::vector<double> times = times_of(cell);
   if (!cell.ok() || times.empty()) return;
   Record& record = cell.record;
@@ -105,6 +107,7 @@ void fill_times(CellRun& cell, const CellRun* baseline) {
     record.ci_level = interval->level;
   }
   record.gflops = static_cast<double>(record.flops.value_or(0)) / *record.time_ns_median;
+  if (peak_gflops > 0) record.peak_share = *record.gflops / (peak_gflops * static_cast<double>(*record.threads));
   record.tokens_per_s = static_cast<double>(*record.batch * *record.queries) / (*record.time_ns_median * 1e-9);
   if (baseline != nullptr) fill_ratio(cell, *baseline);
 }

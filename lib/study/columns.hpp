@@ -25,8 +25,9 @@ Origin make_origin(const std::string& study);
 void fill_identity(Record& record, const Group& group, const MethodSpec& spec, const Origin& origin,
                    const std::string& input_hash);
 
-/// Time columns from the samples; ratios against the baseline's samples of the same rounds (null: no baseline).
-void fill_times(CellRun& cell, const CellRun* baseline);
+/// Time columns from the samples; ratios against the baseline's samples of the same rounds (null: no baseline), and the
+/// share of `peak_gflops`, the multiply-add peak of one thread (0: not known).
+void fill_times(CellRun& cell, const CellRun* baseline, double peak_gflops);
 
 /// The finished row with its raw samples.
 Cell to_cell(const CellRun& cell);

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "inputs/inputs.hpp"
+#include "study/identity.hpp"
 
 namespace attnscale {
 namespace {
@@ -111,7 +112,10 @@ class Expansion {
   }
 
   void add_cells(const Run& run, const Problem& problem, int threads) {
-    const auto same = [&](const Group& group) { return group.problem == problem && group.threads == threads; };
+    const std::string conditions = condition_flags(run.options);
+    const auto same = [&](const Group& group) {
+      return group.problem == problem && group.threads == threads && condition_flags(group.options) == conditions;
+    };
     auto group = std::find_if(groups_.begin(), groups_.end(), same);
     if (group == groups_.end()) {
       groups_.push_back({problem, threads, run.options, parse_method("exact.streaming")});

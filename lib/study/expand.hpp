@@ -19,9 +19,10 @@ struct Group {
   std::vector<MethodSpec> methods;
 };
 
-/// Groups in the order of the runs and axes (n outside seed outside threads). Cells that two runs share occur once,
-/// with the options of the first. Throws InputError for combinations that no problem could satisfy: heads that are no
-/// multiple of kv-heads, more rows or heads than a file holds, window2d without any n of height x width.
+/// Groups in the order of the runs and axes (n outside seed outside threads). Cells that two runs share (SIMD target,
+/// cache and pinning included) occur once, with the options of the first. Throws InputError for combinations that no
+/// problem could satisfy: heads that are no multiple of kv-heads, more rows or heads than a file holds, window2d
+/// without any n of height x width.
 std::vector<Group> expand(const Study& study);
 
 /// Cells in all groups.

@@ -27,7 +27,9 @@ std::vector<std::string> axes_of(const Record& r) {
                                    number("kv_heads", r.kv_heads),
                                    number("dim", r.dim),
                                    number("value_dim", r.value_dim),
-                                   number("threads", r.threads)};
+                                   number("threads", r.threads),
+                                   fmt::format("simd={}", r.simd_target),
+                                   fmt::format("cache={}", r.cache)};
   // With as many queries as keys both are n; else the number of queries is an axis beside it.
   axes.push_back(r.queries == r.keys ? "queries=n" : number("queries", r.queries));
   return axes;

@@ -1,5 +1,6 @@
 // One group: all methods at one problem, verified one by one, then timed together.
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -9,9 +10,11 @@
 #include "core/error.hpp"
 #include "inputs/npy.hpp"
 #include "kernels/strip.hpp"
+#include "measure/counters.hpp"
 #include "measure/machine.hpp"
 #include "measure/memory.hpp"
 #include "record/scaled.hpp"
+#include "run/pinning.hpp"
 #include "study/cell_run.hpp"
 #include "study/session.hpp"
 
@@ -20,6 +23,10 @@ namespace {
 
 constexpr double kUsableShare = 0.9;     // of the free memory: the rest is left to the system
 constexpr double kLongestProbeNs = 2e9;  // a call that takes longer is not run once more for its resident memory
+
+double since_s(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 class GroupRun {
  public:
@@ -32,6 +39,7 @@ class GroupRun {
   }
 
   bool run() {
+    session_.start_group();
     kernels::use_target(group_.options.simd.empty() ? kernels::available_targets().front() : group_.options.simd);
     find_unsupported();
     if (load_inputs()) {
@@ -39,6 +47,7 @@ class GroupRun {
       if (const auto available = free_memory()) admit(cells_, kUsableShare * static_cast<double>(*available));
       each([&](CellRun& cell) { verify_one(cell); }, "verify");
       if (!session_.interrupted()) measure();
+      if (counters_missing().empty()) each([&](CellRun& cell) { count(cell); }, "count events of");
       each([&](CellRun& cell) { probe(cell); }, "resident memory of");
     }
     finish();
@@ -108,7 +117,7 @@ class GroupRun {
 
   void verify_one(CellRun& cell) {
     cell.record.input_nans = session_.oracle().input_nans();
-    verify(cell, group_, session_.oracle(), session_.executor(group_.threads), session_.model());
+    verify(cell, group_, session_.oracle(), executor(), session_.model());
     if (cell.has_output() && !session_.options().save_output.empty()) save(cell);
     if (cell.ok() && !cell.plan->own_time_ns) time_plan(cell, group_);
   }
@@ -119,12 +128,10 @@ class GroupRun {
     if (cell.spec.method->gives_lse) write_npy(stem + ".lse.npy", cell.lse.view(), true);
   }
 
-  Timed timed(CellRun& cell) {
-    Executor& executor = session_.executor(group_.threads);
-    const Qkv inputs = session_.inputs().view();
-    Timed timed;
-    timed.name = cell.spec.str();
-    timed.call = [&cell, &executor, inputs] {
+  Executor& executor() { return session_.executor(group_.threads, group_.options.pin); }
+
+  std::function<void()> call_of(CellRun& cell) {
+    return [&cell, &executor = executor(), inputs = session_.inputs().view()] {
       try {
         cell.report = executor.run(*cell.plan, inputs, cell.output(), *cell.workspace);
       } catch (const TimedOut&) {
@@ -132,6 +139,12 @@ class GroupRun {
         throw;
       }
     };
+  }
+
+  Timed timed(CellRun& cell) {
+    Timed timed;
+    timed.name = cell.spec.str();
+    timed.call = call_of(cell);
     timed.expect_calls = cell.plan->expect_calls;
     if (cell.plan->own_time_ns) timed.own_time_ns = [&cell] { return cell.plan->own_time_ns(); };
     timed.stages = [&cell] {
@@ -154,10 +167,15 @@ class GroupRun {
       callables.push_back(timed(cell));
     }
     if (running.empty()) return;
+    const double peak = session_.peak_gflops();
     options.min_rounds = group_.options.min_rounds;
     options.max_time_s = group_.options.max_time_s;
     options.precision = group_.options.precision;
     options.seed = group_.problem.seed;
+    if (group_.options.cold) {
+      options.sample_floor_ns = 0;
+      options.before_sample = [this] { session_.empty_caches(executor()); };
+    }
     session_.report(fmt::format("time {} methods at n={}", running.size(), group_.problem.shape.keys));
     const Disturbance before = read_disturbance();
     const auto start = std::chrono::steady_clock::now();
@@ -165,10 +183,14 @@ class GroupRun {
         measure_interleaved(callables, options, relative_half_width, [&] { return !session_.interrupted(); });
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     std::vector<std::string> warnings = warnings_of(before, read_disturbance(), elapsed, group_.threads);
+    if (const std::size_t cores = allowed_cores().size();
+        group_.options.pin && static_cast<std::size_t>(group_.threads) > cores)
+      warnings.push_back(fmt::format("{} threads pinned to {} cores share them", group_.threads, cores));
     warnings.insert(warnings.begin(), session_.inputs().warnings.begin(), session_.inputs().warnings.end());
     for (std::size_t i = 0; i < running.size(); ++i) take_timing(*running[i], std::move(timings[i]), warnings);
+    const CellRun* baseline = cells_.front().timing.samples.empty() ? nullptr : &cells_.front();
     for (CellRun* cell : running) {
-      fill_times(*cell, cells_.front().timing.samples.empty() ? nullptr : &cells_.front());
+      fill_times(*cell, baseline, peak);
       // Later cells are predicted from the median, which a cold or disturbed first call does not spoil.
       if (const auto& median = cell->record.time_ns_median) {
         session_.model().learn(cell->spec, group_.problem, cell->plan->cost, cell->report.work, group_.threads,
@@ -179,6 +201,8 @@ class GroupRun {
 
   void take_timing(CellRun& cell, Timing timing, const std::vector<std::string>& warnings) {
     cell.timing = std::move(timing);
+    cell.calls_ns += cell.timing.calls_ns;
+    session_.spent().eviction_s += cell.timing.before_ns * 1e-9;
     cell.record.warnings = fmt::format("{}", fmt::join(warnings, "; "));
     if (!cell.timing.error.empty())
       return cell.end(cell.timed_out ? Outcome::timeout : Outcome::failed, cell.timing.error);
@@ -201,10 +225,31 @@ class GroupRun {
                             warnings.empty() ? "" : "; ", *cell.record.own_time_share);
   }
 
+  // Calls apart from the timed ones, since reading counters takes system calls.
+  void count(CellRun& cell) {
+    constexpr double kEnoughNs = 10e6;
+    const double call_ns = std::max(cell.record.time_ns_median.value_or(kEnoughNs), 1.0);
+    const auto calls = std::max<std::int64_t>(1, static_cast<std::int64_t>(kEnoughNs / call_ns));
+    const auto start = std::chrono::steady_clock::now();
+    const HardwareCounts counts = count_hardware([&, call = call_of(cell)] {
+      for (std::int64_t i = 0; i < calls; ++i) call();
+    });
+    cell.calls_ns += since_s(start) * 1e9;
+    const auto per_call = [calls](const std::optional<std::int64_t>& total) {
+      return total ? std::optional<std::int64_t>((*total + calls / 2) / calls) : std::nullopt;
+    };
+    cell.record.instructions = per_call(counts.instructions);
+    cell.record.cycles = per_call(counts.cycles);
+    cell.record.cache_misses = per_call(counts.cache_misses);
+  }
+
   void probe(CellRun& cell) {
     if (cell.expected_ns > kLongestProbeNs) return;
+    hold_thread(kAnyCore);  // a child process would be held with us
+    const auto start = std::chrono::steady_clock::now();
     cell.record.resident_bytes =
         resident_bytes(session_.options().probe, group_.problem, cell.spec, group_.threads, group_.options.simd);
+    session_.spent().children_s += since_s(start);
   }
 
   // A cell that an interruption left without a sample is no finished row.
@@ -213,9 +258,13 @@ class GroupRun {
       const bool cut_short = session_.interrupted();
       if (cell.ok() && cell.timing.samples.empty() && cut_short) continue;
       if (cell.ok() && cut_short) cell.record.reason = "interrupted before the wanted precision was reached";
+      session_.spent().calls_s += cell.calls_ns * 1e-9;
+      session_.spent().oracle_s += cell.oracle_ns * 1e-9;
       session_.finish(to_cell(cell), cell_weight(group_));
       cell.release();
     }
+    hold_thread(kAnyCore);
+    session_.finish_group(group_.problem.shape.keys, static_cast<std::int64_t>(cells_.size()));
   }
 
   const Group& group_;

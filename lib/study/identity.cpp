@@ -32,8 +32,18 @@ std::string hash_text(std::string_view text) {
   return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
 }
 
-std::string cell_id(const Problem& problem, const MethodSpec& spec, int threads, const std::string& input_hash) {
-  return hash_text(fmt::format("{}\n{}\nthreads={}\n{}", problem_text(problem), spec.str(), threads, input_hash));
+std::string condition_flags(const RunOptions& options) {
+  std::string flags;
+  if (!options.simd.empty()) flags += " --simd " + options.simd;
+  if (options.cold) flags += " --cache cold";
+  if (options.pin) flags += " --pin";
+  return flags;
+}
+
+std::string cell_id(const Problem& problem, const MethodSpec& spec, int threads, const std::string& input_hash,
+                    const std::string& conditions) {
+  return hash_text(
+      fmt::format("{}\n{}\nthreads={}\n{}{}", problem_text(problem), spec.str(), threads, input_hash, conditions));
 }
 
 std::string repro_command(const Group& group, const MethodSpec& spec) {
@@ -46,15 +56,16 @@ std::string repro_command(const Group& group, const MethodSpec& spec) {
                          group.threads);
   command += fmt::format(" --precision {} --max-time {} --min-rounds {} --cell-budget {}", o.precision, o.max_time_s,
                          o.min_rounds, o.cell_budget_s);
-  if (!o.simd.empty()) command += fmt::format(" --simd {}", o.simd);
+  command += condition_flags(o);
   return spec.method->origin.empty() ? command : command + fmt::format(" {}", spec.method->origin);
 }
 
 std::string config_hash(const Group& group) {
   const RunOptions& o = group.options;
-  return hash_text(fmt::format("{}\nthreads={} precision={} max_time={} min_rounds={} cell_budget={} simd={}",
-                               problem_text(group.problem), group.threads, o.precision, o.max_time_s, o.min_rounds,
-                               o.cell_budget_s, kernels::current_target()));
+  return hash_text(
+      fmt::format("{}\nthreads={} precision={} max_time={} min_rounds={} cell_budget={} simd={} cache={} pin={}",
+                  problem_text(group.problem), group.threads, o.precision, o.max_time_s, o.min_rounds, o.cell_budget_s,
+                  kernels::current_target(), o.cold ? "cold" : "warm", o.pin));
 }
 
 }  // namespace attnscale

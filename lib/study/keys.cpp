@@ -29,6 +29,8 @@ constexpr std::array kKeys = {
     Key{"threads", KeyKind::sizes, "1", "threads that run a method"},
     Key{"first-head", KeyKind::number, "0", "index of the first head in a larger problem"},
     Key{"simd", KeyKind::word, "", "SIMD target (avx512, avx2, sse4, neon, scalar) instead of the best"},
+    Key{"pin", KeyKind::flag, "false", "hold each thread on a core of its own"},
+    Key{"cache", KeyKind::word, "warm", "warm, or cold: empty the caches before every sample, which is then one call"},
     Key{"precision", KeyKind::real, "0.01", "stop at this half width of the ratio's confidence interval"},
     Key{"max-time", KeyKind::seconds, "2s", "measuring time of one cell; never cuts below min-rounds"},
     Key{"min-rounds", KeyKind::number, "7", "rounds at least"},

@@ -68,7 +68,7 @@ std::optional<std::int64_t> resident_bytes(const Probe& probe, const Problem& pr
   return error == std::errc() && end != text->data() ? std::optional<std::int64_t>(bytes) : std::nullopt;
 }
 
-std::optional<std::int64_t> probe_resident(const Problem& problem, const MethodSpec& spec, int threads) {
+ProbeReading probe_resident(const Problem& problem, const MethodSpec& spec, int threads) {
   const Inputs inputs = make_inputs(problem);
   QueryTensor out(problem.shape.output_extents());
   QueryTensor lse(problem.shape.lse_extents());
@@ -79,10 +79,12 @@ std::optional<std::int64_t> probe_resident(const Problem& problem, const MethodS
   const auto before = reset_resident_peak();
   const Plan plan = spec.plan(problem, threads);
   Workspace workspace(plan, threads);
-  executor.run(plan, inputs.view(), {out.view(), lse.view()}, workspace);
+  const RunReport report = executor.run(plan, inputs.view(), {out.view(), lse.view()}, workspace);
   const auto peak = resident_peak();
-  if (!before || !peak) return std::nullopt;
-  return std::max<std::int64_t>(0, *peak - *before);
+  ProbeReading reading;
+  reading.scored_pairs = report.work.scored_pairs;
+  if (before && peak) reading.resident_bytes = std::max<std::int64_t>(0, *peak - *before);
+  return reading;
 }
 
 }  // namespace attnscale

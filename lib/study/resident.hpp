@@ -23,7 +23,12 @@ struct Probe {
 std::optional<std::int64_t> resident_bytes(const Probe& probe, const Problem& problem, const MethodSpec& spec,
                                            int threads, const std::string& simd);
 
-/// The child's side. Prints nothing and returns the bytes, or nothing where /proc does not say.
-std::optional<std::int64_t> probe_resident(const Problem& problem, const MethodSpec& spec, int threads);
+struct ProbeReading {
+  std::optional<std::int64_t> resident_bytes;  ///< empty where /proc does not say
+  std::int64_t scored_pairs = 0;               ///< of the call
+};
+
+/// The child's side: runs the method once and prints nothing.
+ProbeReading probe_resident(const Problem& problem, const MethodSpec& spec, int threads);
 
 }  // namespace attnscale

@@ -12,10 +12,13 @@ namespace attnscale {
 
 bool run_groups(const std::vector<Group>& groups, const RunnerOptions& options, const RunnerHooks& hooks) {
   Session session(groups, options, hooks);
+  bool whole = true;
   for (const Group& group : groups) {
-    if (session.interrupted() || !run_group(group, session)) return false;
+    whole = !session.interrupted() && run_group(group, session);
+    if (!whole) break;
   }
-  return true;
+  if (hooks.account) hooks.account(session.account());
+  return whole;
 }
 
 std::vector<Prediction> predict(const std::vector<Group>& groups) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "record/record.hpp"
+#include "study/account.hpp"
 #include "study/expand.hpp"
 #include "study/resident.hpp"
 
@@ -29,9 +30,10 @@ struct Progress {
 };
 
 struct RunnerHooks {
-  std::function<void(Cell)> finished;             ///< takes each finished row, in order
-  std::function<void(const Progress&)> progress;  ///< may be null
-  std::function<bool()> interrupted;              ///< may be null; asked between steps and samples
+  std::function<void(Cell)> finished;              ///< takes each finished row, in order
+  std::function<void(const Progress&)> progress;   ///< may be null
+  std::function<bool()> interrupted;               ///< may be null; asked between steps and samples
+  std::function<void(const RunAccount&)> account;  ///< may be null; called once, at the end
 };
 
 /// Returns false when it was interrupted. What goes wrong in one cell becomes its status; only WriteError ends the run.

@@ -154,6 +154,11 @@ RunOptions read_options(const Reader& reader) {
     options.min_rounds = static_cast<int>(reader.number("rounds", {1, kMostRounds}));
     options.max_time_s = 0;
   }
+  options.pin = reader.flag("pin");
+  const std::string cache = reader.single("cache");
+  options.cold = cache == "cold";
+  if (!options.cold && cache != "warm")
+    throw InputError(unknown_name("value of cache:", cache, std::vector<std::string>{"cold", "warm"}));
   options.simd = reader.single("simd");
   const std::vector<std::string> targets = kernels::available_targets();
   if (!options.simd.empty() && std::find(targets.begin(), targets.end(), options.simd) == targets.end()) {

@@ -17,7 +17,9 @@ struct RunOptions {
   double max_time_s = 2;
   int min_rounds = 7;
   double cell_budget_s = 60;
-  std::string simd;  ///< empty: the best target of this machine
+  std::string simd;   ///< empty: the best target of this machine
+  bool pin = false;   ///< each thread is held on a core of its own
+  bool cold = false;  ///< caches are emptied before every sample, and a sample is one call
   bool operator==(const RunOptions&) const = default;
 };
 

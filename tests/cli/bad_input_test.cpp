@@ -61,6 +61,9 @@ TEST_CASE("unknown names are refused with the nearest one") {
   check_refused(here, {"run", "--n", "8", "--format", "cvs"}, "did you mean 'csv'");
   check_refused(here, {"run", "--n", "8", "--color", "allways"}, "did you mean 'always'");
   check_refused(here, {"run", "--n", "8", "--simd", "avx3"}, "SIMD target");
+  check_refused(here, {"run", "--n", "8", "--cache", "cool"}, "did you mean 'cold'");
+  check_refused(here, {"doctor", "--simd", "avx3"}, "SIMD target");
+  check_refused(here, {"doctor", "--jsn"}, "did you mean '--json'");
   here.write("mine.toml", "[[run]]\nmethds = 'topk'\n");
   check_refused(here, {"run", "mine.toml"}, "did you mean 'methods'");
   check_refused(here, {"run", "mine2.toml"}, "study");

@@ -5,6 +5,7 @@
 
 #include "cli/program.hpp"
 #include "record/csv.hpp"
+#include "record/run_info.hpp"
 #include "support/catch.hpp"
 
 namespace attnscale::test {
@@ -45,6 +46,16 @@ TEST_CASE("version names commit, compiler and SIMD targets") {
   CHECK(says(result.out, "SIMD targets"));
   CHECK(here.run({"--help"}).code == 0);
   CHECK(says(here.run({"run", "--help"}).out, "--cell-budget"));
+}
+
+TEST_CASE("doctor measures the machine") {
+  const Workplace here;
+  const Result json = here.run({"doctor", "--json"});
+  CHECK(json.code == 0);
+  const RunInfo info = parse_run_json(json.out, "doctor");
+  CHECK(info.find("limits", "peak_gflops_one") != nullptr);
+  CHECK(info.find("memory", "triad_gbs_all") != nullptr);
+  CHECK(here.contents().empty());
 }
 
 TEST_CASE("fit reads a run, writes fits.csv and says the growth of counted pairs") {

@@ -8,6 +8,7 @@
 #include "cli/program.hpp"
 #include "record/csv.hpp"
 #include "record/journal.hpp"
+#include "record/run_info.hpp"
 #include "study/deterministic.hpp"
 #include "support/catch.hpp"
 
@@ -45,6 +46,11 @@ TEST_CASE("a run writes its files, and ends with a table and the next command") 
   }
   CHECK(result.out.find("topk:k=8") != std::string::npos);
   CHECK(result.out.find("attnscale plot here") != std::string::npos);
+  CHECK(result.out.find("per cell)") != std::string::npos);
+  const RunInfo info = parse_run_json(text_of(here / "here/run.json"), "run.json");
+  for (const char* name : {"wall_s", "calls_s", "oracle_s", "inputs_s", "children_s", "harness_s", "harness_share"})
+    CHECK(info.find("time", name) != nullptr);
+  CHECK(info.find("harness_ms_per_cell", "48") != nullptr);
   const std::vector<Record> rows = rows_of(here, "here");
   REQUIRE(rows.size() == 6);
   for (const Record& row : rows) {
@@ -130,6 +136,15 @@ TEST_CASE("flags override the environment, and that the file") {
   CHECK(row.queries == 16);
   CHECK(row.heads == 4);
   CHECK(row.seed == 9);
+}
+
+TEST_CASE("a flag that is on or off can be switched off again") {
+  const Workplace here;
+  here.write("mine.toml", "[[run]]\nn = 16\ncausal = true\npin = true\nrounds = 1\n");
+  REQUIRE(here.run({"run", "mine.toml", "--causal=false", "--out", "here"}).code == 0);
+  const Record row = rows_of(here, "here").front();
+  CHECK(row.mask == "none");
+  CHECK(row.pinned == true);
 }
 
 TEST_CASE("a dry run predicts and writes nothing") {

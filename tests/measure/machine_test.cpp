@@ -1,5 +1,6 @@
 #include "measure/machine.hpp"
 
+#include "measure/temporary_folder.hpp"
 #include "support/catch.hpp"
 
 using namespace attnscale;
@@ -68,3 +69,37 @@ TEST_CASE("disturbances are read where the system tells them") {
   if (now.frequency_mhz) CHECK(*now.frequency_mhz > 10);
 }
 #endif
+
+TEST_CASE("the last level cache is the largest one that holds data") {
+  Machine machine;
+  CHECK(last_level_cache(machine) == 0);
+  machine.caches = {{"L1d", 1 << 15}, {"L1i", 1 << 30}, {"L2", 1 << 20}, {"L3", 1 << 25}};
+  CHECK(last_level_cache(machine) == 1 << 25);
+}
+
+TEST_CASE("cores that share a physical one are found") {
+  const TemporaryFolder root;
+  const auto siblings = [&](int core, const std::string& list) {
+    root.write("sys/devices/system/cpu/cpu" + std::to_string(core) + "/topology/thread_siblings_list", list + "\n");
+  };
+  siblings(0, "0,2");
+  siblings(1, "1,3");
+  siblings(2, "0,2");
+  siblings(3, "1,3");
+  CHECK(threads_per_core({0, 1, 2, 3}, root.path()) == 2);
+  CHECK(threads_per_core({0, 1}, root.path()) == 1);
+  CHECK(threads_per_core({0, 2}, root.path()) == 2);
+  CHECK(threads_per_core({7}, root.path()) == 1);
+  CHECK(threads_per_core({}, root.path()) == 1);
+}
+
+TEST_CASE("the share of stolen time counts the cores in use") {
+  Disturbance before, after;
+  CHECK_FALSE(steal_share(before, after, 10, 2));
+  before.steal_ticks = 1000;
+  after.steal_ticks = 1000;
+  CHECK(steal_share(before, after, 10, 2) == 0.0);
+  after.steal_ticks = 1000 + 2000;
+  CHECK(*steal_share(before, after, 10, 2) * 2 == Approx(*steal_share(before, after, 10, 1)));
+  CHECK_FALSE(steal_share(before, after, 0, 1));
+}

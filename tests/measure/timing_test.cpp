@@ -247,3 +247,36 @@ TEST_CASE("keep_going ends the measurement with what there is") {
 TEST_CASE("nothing to measure is no measurement") {
   CHECK(measure_interleaved({}, fast(), precise_at(1), nullptr).empty());
 }
+
+TEST_CASE("before each sample the given function runs, outside its time; without a floor a sample is one call") {
+  std::string order;
+  TimingOptions options = fast();
+  options.sample_floor_ns = 0;
+  options.before_sample = [&] {
+    order += 'b';
+    spend(std::chrono::milliseconds(2));
+  };
+  const std::vector<Timing> timings =
+      measure_interleaved({{"x", [&] { order += 'x'; }, nullptr}}, options, precise_at(5), nullptr);
+  REQUIRE(timings[0].samples.size() == 5);
+  std::string expected;
+  for (std::size_t i = 0; i < order.size() / 2; ++i) expected += "bx";
+  CHECK(order == expected);
+  double sampled_ns = 0;
+  for (const TimeSample& sample : timings[0].samples) {
+    CHECK(sample.iterations == 1);
+    sampled_ns += sample.time_ns;
+  }
+  CHECK(timings[0].before_ns >= 2e6 * static_cast<double>(order.size() / 2));
+  CHECK(timings[0].calls_ns >= sampled_ns);
+}
+
+TEST_CASE("the time inside calls covers warm-up, calibration and samples") {
+  const auto call = [] { spend(std::chrono::microseconds(500)); };
+  const std::vector<Timing> timings = measure_interleaved({{"x", call, nullptr}}, fast(), precise_at(3), nullptr);
+  double sampled_ns = 0;
+  for (const TimeSample& sample : timings[0].samples)
+    sampled_ns += sample.time_ns * static_cast<double>(sample.iterations);
+  CHECK(timings[0].calls_ns >= sampled_ns + 500e3);
+  CHECK(timings[0].before_ns == 0);
+}

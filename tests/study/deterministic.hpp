@@ -13,6 +13,7 @@ inline std::string deterministic(Record r) {
   r.ratio_to_exact = r.ratio_ci_low = r.ratio_ci_high = r.gflops = r.peak_share = {};
   r.ci_level = r.ratio_ci_level = r.time_ns_p99 = r.tokens_per_s = {};
   r.workspace_bytes_counted = r.resident_bytes = r.allocations = {};
+  r.instructions = r.cycles = r.cache_misses = {};
   r.warnings.clear();
   return csv_line(r);
 }

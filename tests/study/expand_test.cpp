@@ -1,9 +1,11 @@
 #include "study/expand.hpp"
 
+#include <set>
 #include <sstream>
 #include <utility>
 
 #include "inputs/npy.hpp"
+#include "kernels/strip.hpp"
 #include "study/identity.hpp"
 #include "support.hpp"
 
@@ -124,6 +126,31 @@ TEST_CASE("cell ids are stable and tell cells apart") {
   CHECK(cell_id(problem, window, 1, "") != here);
 }
 
+TEST_CASE("SIMD target, cache and pinning make other cells of the same problem") {
+  const std::string target = kernels::available_targets().back();
+  std::vector<Run> runs;
+  for (const Settings& more :
+       {Settings{}, {{"cache", {"cold"}}}, {{"pin", {"true"}}}, {{"simd", {target}}}, {{"cache", {"warm"}}}}) {
+    Settings settings = {{"n", {"40"}}};
+    for (const auto& [key, values] : more) settings[key] = values;
+    runs.push_back(parse_run(settings));
+  }
+  const std::vector<Group> groups = expand({"", runs});
+  REQUIRE(groups.size() == 4);  // warm is the default
+  std::set<std::string> ids, hashes;
+  for (const Group& group : groups) {
+    ids.insert(cell_id(group.problem, group.methods[0], 1, "", condition_flags(group.options)));
+    hashes.insert(config_hash(group));
+    CHECK(holds(repro_command(group, group.methods[0]), condition_flags(group.options)));
+  }
+  CHECK(ids.size() == 4);
+  CHECK(hashes.size() >= 3);  // the target asked for may be the one that is in use
+  CHECK(condition_flags(groups[1].options) == " --cache cold");
+  CHECK(condition_flags(groups[2].options) == " --pin");
+  CHECK(cell_id(groups[0].problem, groups[0].methods[0], 1, "") ==
+        cell_id(groups[0].problem, groups[0].methods[0], 1, "", condition_flags(groups[0].options)));
+}
+
 TEST_CASE("the repro command makes the same cell again") {
   const std::vector<Group> groups = groups_of({{"methods", {"lsh:bucket=16"}},
                                                {"n", {"40"}},
@@ -133,6 +160,8 @@ TEST_CASE("the repro command makes the same cell again") {
                                                {"temperature", {"0.3"}},
                                                {"seed", {"5"}},
                                                {"rounds", {"2"}},
+                                               {"cache", {"cold"}},
+                                               {"pin", {"true"}},
                                                {"threads", {"2"}}});
   const std::string command = repro_command(groups[0], groups[0].methods[1]);
   Settings again;
@@ -141,7 +170,7 @@ TEST_CASE("the repro command makes the same cell again") {
   for (std::string word; words >> word;) {
     if (word.starts_with("--")) {
       key = word.substr(2);
-      again[key] = key == "causal" ? std::vector<std::string>{"true"} : std::vector<std::string>{};
+      again[key] = key == "causal" || key == "pin" ? std::vector<std::string>{"true"} : std::vector<std::string>{};
     } else if (!key.empty()) {
       again[key].push_back(word);
     }

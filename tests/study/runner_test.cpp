@@ -11,6 +11,7 @@
 #include "deterministic.hpp"
 #include "inputs/npy.hpp"
 #include "kernels/strip.hpp"
+#include "measure/counters.hpp"
 #include "study/budget.hpp"
 #include "support.hpp"
 
@@ -192,6 +193,77 @@ TEST_CASE("a forced SIMD target is used and recorded") {
   const std::vector<Cell> cells = run_cells({{"n", {"40"}}, {"simd", {target}}});
   CHECK(cells[0].record.simd_target == target);
   CHECK(cells[0].record.status == "ok");
+}
+
+TEST_CASE("a timed row has its place under the roofline") {
+  const std::vector<Group> groups = groups_of({{"methods", {"window:w=4"}}, {"n", {"64"}}, {"rounds", {"2"}}});
+  std::vector<Cell> cells;
+  RunAccount account;
+  RunnerHooks hooks;
+  hooks.finished = [&](Cell cell) { cells.push_back(std::move(cell)); };
+  hooks.account = [&](const RunAccount& found) { account = found; };
+  REQUIRE(run_groups(groups, {}, hooks));
+  REQUIRE(account.peak_gflops.size() == 1);
+  const double peak = account.peak_gflops.begin()->second;
+  CHECK(account.peak_gflops.begin()->first == kernels::current_target());
+  CHECK(peak > 0);
+  for (const Cell& cell : cells) {
+    const Record& row = cell.record;
+    CHECK(*row.arithmetic_intensity == Approx(static_cast<double>(*row.flops) / static_cast<double>(*row.bytes_moved)));
+    CHECK(*row.peak_share == Approx(*row.gflops / peak));
+    CHECK(row.cache == "warm");
+    CHECK(row.pinned == false);
+    CHECK(row.instructions.has_value() == counters_missing().empty());
+  }
+}
+
+TEST_CASE("the time of a run is booked, and the parts do not exceed the whole") {
+  const std::vector<Group> groups =
+      groups_of({{"methods", {"window:w=4"}}, {"n", {"64,80"}}, {"seeds", {"2"}}, {"rounds", {"2"}}});
+  RunAccount account;
+  RunnerHooks hooks;
+  hooks.finished = [](Cell) {};
+  hooks.account = [&](const RunAccount& found) { account = found; };
+  REQUIRE(run_groups(groups, {}, hooks));
+  CHECK(account.whole.cells == 8);
+  CHECK(account.whole.calls_s > 0);
+  CHECK(account.whole.oracle_s > 0);
+  CHECK(account.whole.inputs_s > 0);
+  CHECK(account.whole.limits_s > 0);
+  CHECK(account.whole.children_s < 0.01);  // no program to start
+  CHECK(account.whole.eviction_s == 0);
+  CHECK(account.whole.harness_s() > 0);
+  CHECK(account.whole.harness_share() < 1);
+  REQUIRE(account.by_keys.size() == 2);
+  TimeAccount sum;
+  for (const auto& [keys, part] : account.by_keys) {
+    CHECK(part.cells == 4);
+    CHECK(part.harness_s() > 0);
+    sum += part;
+  }
+  CHECK(sum.calls_s == Approx(account.whole.calls_s));
+  CHECK(sum.wall_s <= account.whole.wall_s);
+}
+
+TEST_CASE("with cold caches a sample is one call, and pinned threads give the same output") {
+  const Settings settings = {{"methods", {"window:w=4"}}, {"n", {"64"}}, {"threads", {"2"}}};
+  Settings cold = settings;
+  cold["cache"] = {"cold"};
+  cold["pin"] = {"true"};
+  cold["rounds"] = {"3"};
+  const std::vector<Cell> cells = run_cells(cold);
+  const std::vector<Cell> warm = run_cells(settings);
+  REQUIRE(cells.size() == 2);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    INFO(cells[i].record.reason);
+    CHECK(cells[i].record.status == "ok");
+    CHECK(cells[i].record.cache == "cold");
+    CHECK(cells[i].record.pinned == true);
+    CHECK(cells[i].record.cell_id != warm[i].record.cell_id);
+    CHECK(cells[i].record.impl_error == warm[i].record.impl_error);
+    CHECK(cells[i].samples.size() == 3);
+    for (const SampleRow& sample : cells[i].samples) CHECK(sample.iterations == 1);
+  }
 }
 
 TEST_CASE("predictions name what would not be tried") {
