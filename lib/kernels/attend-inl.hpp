@@ -49,15 +49,21 @@ struct OnlineState {
 inline void load_state(const Strip& strip, const StripMemory& memory, OnlineState& state) {
   std::fill_n(state.m, kWidth, -kInfinity);
   std::fill_n(state.l, kWidth, 0.0f);
-  std::fill_n(memory.o, strip.out.width * kWidth, 0.0f);
-  if (!strip.resume) return;
+  if (!strip.resume) {
+    std::fill_n(memory.o, strip.out.width * kWidth, 0.0f);
+    return;
+  }
+  const float* rows[kWidth];
+  for (int lane = 0; lane < kWidth; ++lane) rows[lane] = strip.out.row(strip.rows[std::min(lane, strip.count - 1)]);
+  columns_from_rows(rows, strip.out.width, 1.0f, memory.o);
   for (int lane = 0; lane < strip.count; ++lane) {
     const float lse = *strip.lse.row(strip.rows[lane]);
-    if (lse == -kInfinity) continue;
+    if (lse == -kInfinity) {  // whatever the row holds
+      for (std::int64_t c = 0; c < strip.out.width; ++c) memory.o[c * kWidth + lane] = 0;
+      continue;
+    }
     state.m[lane] = static_cast<float>(double{lse} * std::numbers::log2e);
     state.l[lane] = 1;
-    const float* row = strip.out.row(strip.rows[lane]);
-    for (std::int64_t c = 0; c < strip.out.width; ++c) memory.o[c * kWidth + lane] = row[c];
   }
 }
 
@@ -125,11 +131,13 @@ inline float natural_lse(float m, float l) {
 
 /// Transposes o / l into the rows of out; a lane with l = 0 saw nothing and gives 0.
 inline void write_rows(const Strip& strip, const float* o, const float* l) {
+  alignas(64) float inverse[kWidth] = {};
+  float* rows[kWidth] = {};
   for (int lane = 0; lane < strip.count; ++lane) {
-    const float inverse = l[lane] == 0 ? 0.0f : 1.0f / l[lane];
-    float* row = strip.out.row(strip.rows[lane]);
-    for (std::int64_t c = 0; c < strip.out.width; ++c) row[c] = o[c * kWidth + lane] * inverse;
+    inverse[lane] = l[lane] == 0 ? 0.0f : 1.0f / l[lane];
+    rows[lane] = strip.out.row(strip.rows[lane]);
   }
+  rows_from_columns(o, strip.out.width, inverse, strip.count, rows);
 }
 
 template <bool kCareful>

@@ -10,8 +10,11 @@
 #define ATTNSCALE_KERNELS_TILES_INL
 #endif
 
+#include <algorithm>
+
 #include "kernels/simd-inl.hpp"
 #include "kernels/strip.hpp"
+#include "kernels/transpose-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attnscale::kernels::HWY_NAMESPACE {
@@ -24,14 +27,11 @@ struct Rows {
   std::int64_t width;
 };
 
-/// Writes factor * Q^T of the strip as packed[dim][kWidth]; unused lanes are 0.
+/// Writes factor * Q^T of the strip as packed[dim][kWidth]; unused lanes repeat the last row.
 inline void pack_queries(const Strip& strip, double factor, float* HWY_RESTRICT packed) {
-  const std::int64_t dim = strip.q.width;
-  const float f = static_cast<float>(factor);
-  for (int lane = 0; lane < kWidth; ++lane) {
-    const float* row = lane < strip.count ? strip.q.row(strip.rows[lane]) : nullptr;
-    for (std::int64_t c = 0; c < dim; ++c) packed[c * kWidth + lane] = row != nullptr ? row[c] * f : 0.0f;
-  }
+  const float* rows[kWidth];
+  for (int lane = 0; lane < kWidth; ++lane) rows[lane] = strip.q.row(strip.rows[std::min(lane, strip.count - 1)]);
+  columns_from_rows(rows, strip.q.width, static_cast<float>(factor), packed);
 }
 
 /// Scores of kKeys keys; raises top[kWidth], the maximum over the tile.
