@@ -29,12 +29,14 @@ struct Visibility {
   alignas(64) std::int32_t hi[kWidth];
   alignas(64) std::int32_t position[kWidth];  ///< of the queries, for the pair conditions
   const PairMask* pairs;
+  const std::int32_t* order;
   Section sections[3];
 };
 
 inline Visibility visibility(const Strip& strip, const Span& span) {
   Visibility see{};
   see.pairs = span.pairs;
+  see.order = span.order;
   // Hull of the lanes' intervals [first, last), and their intersection [inner, outer).
   std::int64_t first = span.count, last = 0, inner = 0, outer = span.count;
   for (int lane = 0; lane < strip.count; ++lane) {
@@ -61,10 +63,11 @@ inline Visibility visibility(const Strip& strip, const Span& span) {
   return see;
 }
 
-/// Lanes of vector v for which the pair conditions hide key t.
-HWY_INLINE hn::Mask<IntTag> hidden_pairs(const Visibility& see, std::int64_t t, int v) {
+/// Lanes of vector v for which the pair conditions hide place t of the span.
+HWY_INLINE hn::Mask<IntTag> hidden_pairs(const Visibility& see, std::int64_t place, int v) {
   const IntTag i;
   const PairMask& pairs = *see.pairs;
+  const std::int64_t t = see.order == nullptr ? place : see.order[place];
   hn::Mask<IntTag> hidden = hn::MaskFromVec(hn::Zero(i));
   if (pairs.causal || pairs.hide_self) {
     const Ints key = hn::Set(i, pairs.key_position[t]);
@@ -83,11 +86,12 @@ HWY_INLINE hn::Mask<IntTag> hidden_pairs(const Visibility& see, std::int64_t t, 
 
 /// Sets the scores s[count][kWidth] of hidden pairs to -inf, for keys t, t + 1, ... of the span; top[kWidth] becomes
 /// the maximum of the rest. Returns the number of visible pairs.
+template <int kUsed = kVectors>
 inline std::int64_t mask_tile(const Visibility& see, std::int64_t t, std::int64_t count, float* s, float* top) {
   const FloatTag f;
   const IntTag i;
   std::int64_t visible = 0;
-  for (int v = 0; v < kVectors; ++v) {
+  for (int v = 0; v < kUsed; ++v) {
     const Ints lo = hn::Load(i, see.lo + v * kLanes);
     const Ints hi = hn::Load(i, see.hi + v * kLanes);
     Floats most = infinitely_low();
