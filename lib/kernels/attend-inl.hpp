@@ -14,41 +14,17 @@
 #define ATTNSCALE_KERNELS_ATTEND_INL
 #endif
 
-#include <cmath>
-#include <numbers>
-
+#include "kernels/rows-inl.hpp"
+#include "kernels/state-inl.hpp"
 #include "kernels/tiles-inl.hpp"
 #include "kernels/visibility-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attnscale::kernels::HWY_NAMESPACE {
 
-/// The scratch memory of a strip; every part is a whole number of kWidth-wide rows.
-struct StripMemory {
-  float* q;  ///< [dim][kWidth]
-  float* o;  ///< [value_dim][kWidth]
-  float* s;  ///< [tile_keys][kWidth]
-  std::int64_t tile;
-};
-
-inline StripMemory divide(const Strip& strip, std::span<float> scratch) {
-  const std::int64_t dim = strip.q.width, value_dim = strip.out.width;
-  assert(static_cast<std::int64_t>(scratch.size()) >= attend_scratch(dim, value_dim));
-  assert(reinterpret_cast<std::uintptr_t>(scratch.data()) % 64 == 0);
-  float* q = scratch.data();
-  float* o = q + dim * kWidth;
-  return {q, o, o + value_dim * kWidth, tile_keys(dim, value_dim)};
-}
-
-struct OnlineState {
-  alignas(64) float m[kWidth];
-  alignas(64) float l[kWidth];
-};
-
 /// The empty state, or that which out and lse hold: m = lse, l = 1, o = out.
 inline void load_state(const Strip& strip, const StripMemory& memory, OnlineState& state) {
-  std::fill_n(state.m, kWidth, -kInfinity);
-  std::fill_n(state.l, kWidth, 0.0f);
+  load_sums(strip, state);
   if (!strip.resume) {
     std::fill_n(memory.o, strip.out.width * kWidth, 0.0f);
     return;
@@ -57,13 +33,8 @@ inline void load_state(const Strip& strip, const StripMemory& memory, OnlineStat
   for (int lane = 0; lane < kWidth; ++lane) rows[lane] = strip.out.row(strip.rows[std::min(lane, strip.count - 1)]);
   columns_from_rows(rows, strip.out.width, 1.0f, memory.o);
   for (int lane = 0; lane < strip.count; ++lane) {
-    const float lse = *strip.lse.row(strip.rows[lane]);
-    if (lse == -kInfinity) {  // whatever the row holds
-      for (std::int64_t c = 0; c < strip.out.width; ++c) memory.o[c * kWidth + lane] = 0;
-      continue;
-    }
-    state.m[lane] = static_cast<float>(double{lse} * std::numbers::log2e);
-    state.l[lane] = 1;
+    if (state.l[lane] != 0) continue;  // it saw nothing: whatever the row holds does not count
+    for (std::int64_t c = 0; c < strip.out.width; ++c) memory.o[c * kWidth + lane] = 0;
   }
 }
 
@@ -124,12 +95,6 @@ inline bool all_finite(const Strip& strip, const StripMemory& memory, const Onli
   return std::all_of(zero, zero + strip.count, [](float x) { return x == 0; });
 }
 
-/// Natural log-sum-exp from a maximum in base 2 and the sum relative to it; -inf for an empty row.
-inline float natural_lse(float m, float l) {
-  if (l == 0) return -kInfinity;
-  return static_cast<float>((double{m} + std::log2(double{l})) * std::numbers::ln2);
-}
-
 /// Transposes o / l into the rows of out; a lane with l = 0 saw nothing and gives 0.
 inline void write_rows(const Strip& strip, const float* o, const float* l) {
   alignas(64) float inverse[kWidth] = {};
@@ -169,6 +134,7 @@ inline std::int64_t attend(const Strip& strip, std::span<const Span> spans, doub
   if (!spans.empty() && spans[0].order != nullptr) {
     prefetch_rows({spans[0].k, spans[0].k_stride, spans[0].count, strip.q.width, spans[0].order}, 0, kGroup);
   }
+  if (rows_are_cheaper(strip, spans)) return attend_rows(strip, spans, scale * std::numbers::log2e, memory);
   return strip.count <= kLanes ? attend_used<1>(strip, spans, scale, memory)
                                : attend_used<kVectors>(strip, spans, scale, memory);
 }

@@ -33,6 +33,18 @@ struct Visibility {
   Section sections[3];
 };
 
+/// Keys [first, last) of a span; none when last <= first.
+struct Interval {
+  std::int64_t first;
+  std::int64_t last;
+};
+
+/// What a lane sees of a span, pair conditions aside.
+HWY_INLINE Interval seen_interval(const Span& span, int lane) {
+  return {span.lo != nullptr ? std::clamp<std::int64_t>(span.lo[lane], 0, span.count) : 0,
+          span.hi != nullptr ? std::clamp<std::int64_t>(span.hi[lane], 0, span.count) : span.count};
+}
+
 inline Visibility visibility(const Strip& strip, const Span& span) {
   Visibility see{};
   see.pairs = span.pairs;
@@ -40,8 +52,7 @@ inline Visibility visibility(const Strip& strip, const Span& span) {
   // Hull of the lanes' intervals [first, last), and their intersection [inner, outer).
   std::int64_t first = span.count, last = 0, inner = 0, outer = span.count;
   for (int lane = 0; lane < strip.count; ++lane) {
-    std::int64_t lo = span.lo != nullptr ? std::clamp<std::int64_t>(span.lo[lane], 0, span.count) : 0;
-    std::int64_t hi = span.hi != nullptr ? std::clamp<std::int64_t>(span.hi[lane], 0, span.count) : span.count;
+    auto [lo, hi] = seen_interval(span, lane);
     if (lo < hi) {
       first = std::min(first, lo);
       last = std::max(last, hi);
