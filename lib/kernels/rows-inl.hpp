@@ -18,11 +18,22 @@
 HWY_BEFORE_NAMESPACE();
 namespace attnscale::kernels::HWY_NAMESPACE {
 
+/// Keys that a row takes in at once, of one span or several.
+struct KeyList {
+  const float* k[64];  ///< no tile has more
+  const float* v[64];
+  float bias = 0;  ///< of all their scores
+  std::int64_t count = 0;
+};
+
+/// With so few keys in the spans of a strip the rows take them in one by one, all spans at once.
+inline constexpr std::int64_t kKeysOfRow = 1024;
+
 /// True when the rows one by one take fewer instructions than the strip. Depends on the shape of the problem alone.
 inline bool rows_are_cheaper(const Strip& strip, std::span<const Span> spans) {
   const std::int64_t width = strip.q.width + strip.out.width;
   const std::int64_t used = strip.count <= kLanes ? 1 : kVectors;
-  const std::int64_t pair_cost = width / kLanes + 8, row_cost = 100, interval_cost = 48;
+  const std::int64_t pair_cost = width / kLanes + 8, row_cost = 100, interval_cost = 20;
   std::int64_t as_strip = 0, as_rows = strip.count * row_cost;
   for (const Span& span : spans) {
     if (span.pairs != nullptr) return false;
@@ -40,51 +51,73 @@ inline bool rows_are_cheaper(const Strip& strip, std::span<const Span> spans) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Adds the blocks of a vector; stores four numbers.
+/// Adds the blocks of a vector.
 template <class D>
-HWY_INLINE void store_folded(D d, hn::Vec<D> x, float* to) {
+HWY_INLINE auto folded(D d, hn::Vec<D> x) {
   if constexpr (hn::MaxLanes(D()) <= 4) {
-    hn::StoreU(x, d, to);
+    return x;
   } else {
     const hn::Half<D> half;
-    store_folded(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)), to);
+    return folded(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)));
   }
 }
 #endif
 
-/// s[0, 4) = the products of q with four keys.
-HWY_INLINE void score_four(const float* const (&key)[4], const float* q, std::int64_t dim, float* s) {
-  const FloatTag f;
-  Floats x[4] = {hn::Zero(f), hn::Zero(f), hn::Zero(f), hn::Zero(f)};
-  std::int64_t c = 0;
-  for (; c + kLanes <= dim; c += kLanes) {
-    const Floats part = hn::LoadU(f, q + c);
-    ATTNSCALE_UNROLL
-    for (int i = 0; i < 4; ++i) x[i] = hn::MulAdd(part, hn::LoadU(f, key[i] + c), x[i]);
-  }
-#if HWY_TARGET == HWY_SCALAR
-  for (int i = 0; i < 4; ++i) s[i] = hn::GetLane(x[i]);
-#else
-  // Transposed, the four sums lie side by side in each block.
-  transpose_blocks(x);
-  store_folded(f, hn::Add(hn::Add(x[0], x[1]), hn::Add(x[2], x[3])), s);
+/// The products of q with the listed keys j, j + 1, ... that a vector of D holds, four by four; zeros behind the list.
+template <class D>
+HWY_INLINE hn::Vec<D> score_keys_of_row(D d, const KeyList& list, std::int64_t j, const float* q, std::int64_t dim) {
+  if (j >= list.count) return hn::Zero(d);
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (hn::MaxLanes(D()) > 4) {
+    // Joined in registers: a vector load of what smaller stores wrote would wait until they have left the pipeline.
+    const hn::Half<D> half;
+    const std::int64_t middle = j + static_cast<std::int64_t>(hn::MaxLanes(half));
+    return hn::Combine(d, score_keys_of_row(half, list, middle, q, dim), score_keys_of_row(half, list, j, q, dim));
+  } else
 #endif
-  for (; c < dim; ++c) {
-    for (int i = 0; i < 4; ++i) s[i] += q[c] * key[i][c];
+  {
+    constexpr int kFour = kLanes == 1 ? 1 : 4;
+    const FloatTag f;
+    const float* key[kFour];
+    Floats x[kFour];
+    ATTNSCALE_UNROLL
+    for (int i = 0; i < kFour; ++i) {
+      key[i] = list.k[std::min(j + i, list.count - 1)];
+      x[i] = hn::Zero(f);
+    }
+    std::int64_t c = 0;
+    for (; c + kLanes <= dim; c += kLanes) {
+      const Floats part = hn::LoadU(f, q + c);
+      ATTNSCALE_UNROLL
+      for (int i = 0; i < kFour; ++i) x[i] = hn::MulAdd(part, hn::LoadU(f, key[i] + c), x[i]);
+    }
+#if HWY_TARGET == HWY_SCALAR
+    return x[0];
+#else
+    // Transposed, the four sums lie side by side in each block.
+    transpose_blocks(x);
+    const hn::Vec<D> sums = folded(f, hn::Add(hn::Add(x[0], x[1]), hn::Add(x[2], x[3])));
+    if (c == dim) return sums;
+    alignas(16) float rest[kFour] = {};
+    for (; c < dim; ++c) {
+      for (int i = 0; i < kFour; ++i) rest[i] += q[c] * key[i][c];
+    }
+    return hn::Add(sums, hn::Load(d, rest));
+#endif
   }
 }
 
 /// out[c ...] = out * decay + sum of p * v over the tile, for kParts vectors of columns; two sums each, or the
 /// multiply-adds would wait for one another.
 template <int kParts>
-HWY_INLINE void weigh_parts(const Rows& v, const float* p, float decay, std::int64_t c, float* out) {
+HWY_INLINE void weigh_parts(const KeyList& list, const float* p, float decay, std::int64_t c, float* out) {
   const FloatTag f;
   Floats even[kParts], odd[kParts];
   ATTNSCALE_UNROLL
   for (int part = 0; part < kParts; ++part) even[part] = odd[part] = hn::Zero(f);
   std::int64_t j = 0;
-  for (; j + 2 <= v.count; j += 2) {
-    const float *first = v.row(j) + c, *second = v.row(j + 1) + c;
+  for (; j + 2 <= list.count; j += 2) {
+    const float *first = list.v[j] + c, *second = list.v[j + 1] + c;
     ATTNSCALE_UNROLL
     for (int part = 0; part < kParts; ++part) {
       even[part] = hn::MulAdd(hn::Set(f, p[j]), hn::LoadU(f, first + part * kLanes), even[part]);
@@ -94,54 +127,106 @@ HWY_INLINE void weigh_parts(const Rows& v, const float* p, float decay, std::int
   ATTNSCALE_UNROLL
   for (int part = 0; part < kParts; ++part) {
     Floats sum = hn::Add(even[part], odd[part]);
-    if (j < v.count) sum = hn::MulAdd(hn::Set(f, p[j]), hn::LoadU(f, v.row(j) + c + part * kLanes), sum);
+    if (j < list.count) sum = hn::MulAdd(hn::Set(f, p[j]), hn::LoadU(f, list.v[j] + c + part * kLanes), sum);
     float* at = out + c + part * kLanes;
     hn::StoreU(hn::MulAdd(hn::LoadU(f, at), hn::Set(f, decay), sum), f, at);
   }
 }
 
-inline void weigh_row(const Rows& v, const float* p, float decay, float* out) {
+inline void weigh_row(const KeyList& list, const float* p, float decay, std::int64_t width, float* out) {
   std::int64_t c = 0;
-  for (; c + 4 * kLanes <= v.width; c += 4 * kLanes) weigh_parts<4>(v, p, decay, c, out);
-  for (; c + kLanes <= v.width; c += kLanes) weigh_parts<1>(v, p, decay, c, out);
-  for (; c < v.width; ++c) {
+  for (; c + 4 * kLanes <= width; c += 4 * kLanes) weigh_parts<4>(list, p, decay, c, out);
+  for (; c + kLanes <= width; c += kLanes) weigh_parts<1>(list, p, decay, c, out);
+  for (; c < width; ++c) {
     float sum = 0;
-    for (std::int64_t j = 0; j < v.count; ++j) sum += p[j] * v.row(j)[c];
+    for (std::int64_t j = 0; j < list.count; ++j) sum += p[j] * list.v[j][c];
     out[c] = out[c] * decay + sum;
   }
 }
 
-/// Takes the keys of a tile into one row: s has room for them and one more vector.
-inline void absorb_row(const Rows& keys, const Rows& values, const float* q, float bias, float* s, float& m, float& l,
-                       float* out) {
+/// One row that takes in keys; s has room for a tile of scores and one more vector.
+struct Row {
+  const float* q;
+  std::int64_t dim;
+  std::int64_t value_dim;
+  float& m;
+  float& l;
+  float* out;
+};
+
+/// Takes the keys listed into the row, and empties the list.
+inline void absorb_list(KeyList& list, const Row& row, float* s) {
+  if (list.count == 0) return;
   const FloatTag f;
-  for (std::int64_t j = 0; j < keys.count; j += 4) {
-    const float* four[4];
-    for (std::int64_t i = 0; i < 4; ++i) four[i] = keys.row(std::min(j + i, keys.count - 1));
-    score_four(four, q, keys.width, s + j);
-  }
-  std::fill_n(s + keys.count, std::max(kLanes, 4), -kInfinity);
-  Floats top = hn::Set(f, m);
-  for (std::int64_t j = 0; j < keys.count; j += kLanes) {
-    const Floats score = hn::Add(hn::Load(f, s + j), hn::Set(f, bias));
+  const Floats before = hn::Set(f, row.m);
+  Floats top = before;
+  for (std::int64_t j = 0; j < list.count; j += kLanes) {
+    const Floats product = score_keys_of_row(f, list, j, row.q, row.dim);
+    const auto used = hn::FirstN(f, static_cast<std::size_t>(list.count - j));
+    const Floats score = hn::IfThenElse(used, hn::Add(product, hn::Set(f, list.bias)), infinitely_low());
     hn::Store(score, f, s + j);
     top = hn::Max(top, score);
   }
-  const Floats before = hn::Set(f, m), after = hn::Set(f, hn::GetLane(hn::MaxOfLanes(f, top)));
+  const Floats after = hn::Set(f, hn::GetLane(hn::MaxOfLanes(f, top)));
   Floats sum = hn::Zero(f);
-  for (std::int64_t j = 0; j < keys.count; j += kLanes) {
+  for (std::int64_t j = 0; j < list.count; j += kLanes) {
     const Floats p = exp2(hn::Sub(hn::Load(f, s + j), shift_of(after)));
     hn::Store(p, f, s + j);
     sum = hn::Add(sum, p);
   }
   const float decay = hn::GetLane(exp2(hn::Sub(before, shift_of(after))));
-  m = hn::GetLane(after);
-  l = l * decay + hn::GetLane(hn::SumOfLanes(f, sum));
-  weigh_row(values, s, decay, out);
+  row.m = hn::GetLane(after);
+  row.l = row.l * decay + hn::GetLane(hn::SumOfLanes(f, sum));
+  weigh_row(list, s, decay, row.value_dim, row.out);
+  list.count = 0;
 }
 
-/// All rows, a tile of keys after the other, so that the rows find it in the cache. memory.q is [row][dim] and memory.o
-/// is [row][value_dim] here.
+/// Takes keys [first, last) of a span into the row; what fills no tile stays in the list.
+inline void take_keys(const Span& span, std::int64_t first, std::int64_t last, std::int64_t tile, const Row& row,
+                      KeyList& list, float* s) {
+  if (list.bias != span.log2_bias) absorb_list(list, row, s);
+  list.bias = span.log2_bias;
+  for (std::int64_t t = first; t < last; ++t) {
+    const std::int64_t at = span.order == nullptr ? t : span.order[t];
+    list.k[list.count] = span.k + at * span.k_stride;
+    list.v[list.count] = span.v + at * span.v_stride;
+    if (++list.count == tile) absorb_list(list, row, s);
+  }
+}
+
+/// Takes the spans into all rows; row(lane) names them. Returns the pairs.
+template <class RowOf>
+inline std::int64_t take_spans(const Strip& strip, std::span<const Span> spans, const StripMemory& memory,
+                               const RowOf& row) {
+  KeyList list;
+  std::int64_t pairs = 0, keys = 0;
+  for (const Span& span : spans) keys += span.count;
+  if (keys <= kKeysOfRow) {
+    for (int lane = 0; lane < strip.count; ++lane) {
+      for (const Span& span : spans) {
+        const Interval seen = seen_interval(span, lane);
+        take_keys(span, seen.first, seen.last, memory.tile, row(lane), list, memory.s);
+        pairs += std::max<std::int64_t>(0, seen.last - seen.first);
+      }
+      absorb_list(list, row(lane), memory.s);
+    }
+    return pairs;
+  }
+  for (const Span& span : spans) {  // all rows find a tile of keys in the cache
+    for (std::int64_t t = 0; t < span.count; t += memory.tile) {
+      for (int lane = 0; lane < strip.count; ++lane) {
+        const Interval seen = seen_interval(span, lane);
+        const std::int64_t first = std::max(seen.first, t), last = std::min(seen.last, t + memory.tile);
+        take_keys(span, first, last, memory.tile, row(lane), list, memory.s);
+        absorb_list(list, row(lane), memory.s);
+        pairs += std::max<std::int64_t>(0, last - first);
+      }
+    }
+  }
+  return pairs;
+}
+
+/// attend() with q as [row][dim] and o as [row][value_dim] in the scratch memory.
 inline std::int64_t attend_rows(const Strip& strip, std::span<const Span> spans, double factor,
                                 const StripMemory& memory) {
   const std::int64_t dim = strip.q.width, value_dim = strip.out.width;
@@ -153,21 +238,9 @@ inline std::int64_t attend_rows(const Strip& strip, std::span<const Span> spans,
     std::fill_n(memory.o + lane * value_dim, value_dim, 0.0f);
     if (state.l[lane] != 0) std::copy_n(strip.out.row(strip.rows[lane]), value_dim, memory.o + lane * value_dim);
   }
-  std::int64_t pairs = 0;
-  for (const Span& span : spans) {
-    const Rows keys{span.k, span.k_stride, span.count, dim, span.order};
-    const Rows values{span.v, span.v_stride, span.count, value_dim, span.order};
-    for (std::int64_t t = 0; t < span.count; t += memory.tile) {
-      for (int lane = 0; lane < strip.count; ++lane) {
-        const Interval seen = seen_interval(span, lane);
-        const std::int64_t first = std::max(seen.first, t), count = std::min(seen.last, t + memory.tile) - first;
-        if (count <= 0) continue;
-        absorb_row(keys.part(first, count), values.part(first, count), memory.q + lane * dim, span.log2_bias, memory.s,
-                   state.m[lane], state.l[lane], memory.o + lane * value_dim);
-        pairs += count;
-      }
-    }
-  }
+  const std::int64_t pairs = take_spans(strip, spans, memory, [&](int lane) {
+    return Row{memory.q + lane * dim, dim, value_dim, state.m[lane], state.l[lane], memory.o + lane * value_dim};
+  });
   for (int lane = 0; lane < strip.count; ++lane) {
     const float inverse = state.l[lane] == 0 ? 0.0f : 1.0f / state.l[lane];
     float* row = strip.out.row(strip.rows[lane]);

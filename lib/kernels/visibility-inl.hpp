@@ -45,6 +45,8 @@ HWY_INLINE Interval seen_interval(const Span& span, int lane) {
           span.hi != nullptr ? std::clamp<std::int64_t>(span.hi[lane], 0, span.count) : span.count};
 }
 
+inline constexpr std::int64_t kShortInterior = 32;
+
 inline Visibility visibility(const Strip& strip, const Span& span) {
   Visibility see{};
   see.pairs = span.pairs;
@@ -67,7 +69,8 @@ inline Visibility visibility(const Strip& strip, const Span& span) {
       see.position[lane] = span.pairs->query_position[lane];
     }
   }
-  if (inner >= outer || span.pairs != nullptr) inner = outer = first;
+  // A short interior joins the edges: three small tiles take longer than one masked one.
+  if (outer - inner < kShortInterior || span.pairs != nullptr) inner = outer = first;
   see.sections[0] = {first, inner, true};
   see.sections[1] = {inner, outer, false};
   see.sections[2] = {outer, std::max(outer, last), true};
@@ -95,13 +98,26 @@ HWY_INLINE hn::Mask<IntTag> hidden_pairs(const Visibility& see, std::int64_t pla
   return hidden;
 }
 
+/// Pairs of the intervals of used lanes with the keys [t, t + count).
+template <int kUsed>
+HWY_INLINE std::int64_t pairs_in_tile(const Visibility& see, std::int64_t t, std::int64_t count) {
+  const IntTag i;
+  Ints pairs = hn::Zero(i);
+  for (int v = 0; v < kUsed; ++v) {
+    const Ints first = hn::Max(hn::Load(i, see.lo + v * kLanes), hn::Set(i, static_cast<std::int32_t>(t)));
+    const Ints last = hn::Min(hn::Load(i, see.hi + v * kLanes), hn::Set(i, static_cast<std::int32_t>(t + count)));
+    pairs = hn::Add(pairs, hn::Max(hn::Sub(last, first), hn::Zero(i)));
+  }
+  return hn::GetLane(hn::SumOfLanes(i, pairs));
+}
+
 /// Sets the scores s[count][kWidth] of hidden pairs to -inf, for keys t, t + 1, ... of the span; top[kWidth] becomes
 /// the maximum of the rest. Returns the number of visible pairs.
 template <int kUsed = kVectors>
 inline std::int64_t mask_tile(const Visibility& see, std::int64_t t, std::int64_t count, float* s, float* top) {
   const FloatTag f;
   const IntTag i;
-  std::int64_t visible = 0;
+  std::int64_t visible = see.pairs == nullptr ? pairs_in_tile<kUsed>(see, t, count) : 0;
   for (int v = 0; v < kUsed; ++v) {
     const Ints lo = hn::Load(i, see.lo + v * kLanes);
     const Ints hi = hn::Load(i, see.hi + v * kLanes);
@@ -109,8 +125,10 @@ inline std::int64_t mask_tile(const Visibility& see, std::int64_t t, std::int64_
     for (std::int64_t j = 0; j < count; ++j) {
       const Ints key = hn::Set(i, static_cast<std::int32_t>(t + j));
       hn::Mask<IntTag> seen = hn::AndNot(hn::Lt(key, lo), hn::Lt(key, hi));
-      if (see.pairs != nullptr) seen = hn::AndNot(hidden_pairs(see, t + j, v), seen);
-      visible += static_cast<std::int64_t>(hn::CountTrue(i, seen));
+      if (see.pairs != nullptr) {
+        seen = hn::AndNot(hidden_pairs(see, t + j, v), seen);
+        visible += static_cast<std::int64_t>(hn::CountTrue(i, seen));
+      }
       float* at = s + j * kWidth + v * kLanes;
       const Floats score = hn::IfThenElse(hn::RebindMask(f, seen), hn::Load(f, at), infinitely_low());
       hn::Store(score, f, at);
