@@ -14,89 +14,67 @@
 #define ATTNSCALE_KERNELS_ATTEND_INL
 #endif
 
-#include <cmath>
-#include <numbers>
-
+#include "kernels/rows-inl.hpp"
+#include "kernels/state-inl.hpp"
 #include "kernels/tiles-inl.hpp"
 #include "kernels/visibility-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attnscale::kernels::HWY_NAMESPACE {
 
-/// The scratch memory of a strip; every part is a whole number of kWidth-wide rows.
-struct StripMemory {
-  float* q;  ///< [dim][kWidth]
-  float* o;  ///< [value_dim][kWidth]
-  float* s;  ///< [tile_keys][kWidth]
-  std::int64_t tile;
-};
-
-inline StripMemory divide(const Strip& strip, std::span<float> scratch) {
-  const std::int64_t dim = strip.q.width, value_dim = strip.out.width;
-  assert(static_cast<std::int64_t>(scratch.size()) >= attend_scratch(dim, value_dim));
-  assert(reinterpret_cast<std::uintptr_t>(scratch.data()) % 64 == 0);
-  float* q = scratch.data();
-  float* o = q + dim * kWidth;
-  return {q, o, o + value_dim * kWidth, tile_keys(dim, value_dim)};
-}
-
-struct OnlineState {
-  alignas(64) float m[kWidth];
-  alignas(64) float l[kWidth];
-};
-
 /// The empty state, or that which out and lse hold: m = lse, l = 1, o = out.
 inline void load_state(const Strip& strip, const StripMemory& memory, OnlineState& state) {
-  std::fill_n(state.m, kWidth, -kInfinity);
-  std::fill_n(state.l, kWidth, 0.0f);
-  std::fill_n(memory.o, strip.out.width * kWidth, 0.0f);
-  if (!strip.resume) return;
+  load_sums(strip, state);
+  if (!strip.resume) {
+    std::fill_n(memory.o, strip.out.width * kWidth, 0.0f);
+    return;
+  }
+  const float* rows[kWidth];
+  for (int lane = 0; lane < kWidth; ++lane) rows[lane] = strip.out.row(strip.rows[std::min(lane, strip.count - 1)]);
+  columns_from_rows(rows, strip.out.width, 1.0f, memory.o);
   for (int lane = 0; lane < strip.count; ++lane) {
-    const float lse = *strip.lse.row(strip.rows[lane]);
-    if (lse == -kInfinity) continue;
-    state.m[lane] = static_cast<float>(double{lse} * std::numbers::log2e);
-    state.l[lane] = 1;
-    const float* row = strip.out.row(strip.rows[lane]);
-    for (std::int64_t c = 0; c < strip.out.width; ++c) memory.o[c * kWidth + lane] = row[c];
+    if (state.l[lane] != 0) continue;  // it saw nothing: whatever the row holds does not count
+    for (std::int64_t c = 0; c < strip.out.width; ++c) memory.o[c * kWidth + lane] = 0;
   }
 }
 
 /// Takes in a tile whose scores lie in memory.s with maximum top.
-template <bool kCareful>
+template <bool kCareful, int kUsed>
 inline void absorb_tile(const Rows& values, const float* top, const StripMemory& memory, OnlineState& state) {
   const FloatTag f;
   alignas(64) float shift[kWidth], decay[kWidth], sum[kWidth];
-  for (int v = 0; v < kWidth; v += kLanes) {
+  for (int v = 0; v < kUsed * kLanes; v += kLanes) {
     const Floats before = hn::Load(f, state.m + v);
     const Floats after = hn::Max(before, hn::Load(f, top + v));
     hn::Store(after, f, state.m + v);
     hn::Store(shift_of(after), f, shift + v);
     hn::Store(exp2(hn::Sub(before, shift_of(after))), f, decay + v);
   }
-  exponentiate_tile<kCareful>(values.count, shift, memory.s, sum);
-  for (int v = 0; v < kWidth; v += kLanes) {
+  exponentiate_tile<kCareful, kUsed>(values.count, shift, memory.s, sum);
+  for (int v = 0; v < kUsed * kLanes; v += kLanes) {
     const Floats l = hn::MulAdd(hn::Load(f, state.l + v), hn::Load(f, decay + v), hn::Load(f, sum + v));
     hn::Store(l, f, state.l + v);
   }
-  weigh_tile<kCareful>(values, memory.s, decay, memory.o);
+  weigh_tile<kCareful, kUsed>(values, memory.s, decay, memory.o);
 }
 
 /// Takes in one span; returns its visible pairs.
-template <bool kCareful>
+template <bool kCareful, int kUsed>
 inline std::int64_t attend_span(const Strip& strip, const Span& span, const StripMemory& memory, OnlineState& state) {
   const Visibility see = visibility(strip, span);
+  const Rows all_keys{span.k, span.k_stride, span.count, strip.q.width, span.order};
+  const Rows all_values{span.v, span.v_stride, span.count, strip.out.width, span.order};
   alignas(64) float top[kWidth];
   std::int64_t pairs = 0;
   for (const Section& section : see.sections) {
     for (std::int64_t t = section.first; t < section.last; t += memory.tile) {
       const std::int64_t count = std::min(memory.tile, section.last - t);
-      const Rows keys{span.k + t * span.k_stride, span.k_stride, count, strip.q.width};
-      const Rows values{span.v + t * span.v_stride, span.v_stride, count, strip.out.width};
-      score_tile(keys, memory.q, span.log2_bias, memory.s, top);
+      const Rows keys = all_keys.part(t, count), values = all_values.part(t, count);
+      score_tile<kUsed>(keys, memory.q, span.log2_bias, memory.s, top, &values);
       std::int64_t visible = strip.count * count;
-      if (section.masked) visible = mask_tile(see, t, count, memory.s, top);
+      if (section.masked) visible = mask_tile<kUsed>(see, t, count, memory.s, top);
       pairs += visible;
-      if (visible > 0) absorb_tile<kCareful>(values, top, memory, state);
+      if (visible > 0) absorb_tile<kCareful, kUsed>(values, top, memory, state);
     }
   }
   return pairs;
@@ -117,41 +95,48 @@ inline bool all_finite(const Strip& strip, const StripMemory& memory, const Onli
   return std::all_of(zero, zero + strip.count, [](float x) { return x == 0; });
 }
 
-/// Natural log-sum-exp from a maximum in base 2 and the sum relative to it; -inf for an empty row.
-inline float natural_lse(float m, float l) {
-  if (l == 0) return -kInfinity;
-  return static_cast<float>((double{m} + std::log2(double{l})) * std::numbers::ln2);
-}
-
 /// Transposes o / l into the rows of out; a lane with l = 0 saw nothing and gives 0.
 inline void write_rows(const Strip& strip, const float* o, const float* l) {
+  alignas(64) float inverse[kWidth] = {};
+  float* rows[kWidth] = {};
   for (int lane = 0; lane < strip.count; ++lane) {
-    const float inverse = l[lane] == 0 ? 0.0f : 1.0f / l[lane];
-    float* row = strip.out.row(strip.rows[lane]);
-    for (std::int64_t c = 0; c < strip.out.width; ++c) row[c] = o[c * kWidth + lane] * inverse;
+    inverse[lane] = l[lane] == 0 ? 0.0f : 1.0f / l[lane];
+    rows[lane] = strip.out.row(strip.rows[lane]);
   }
+  rows_from_columns(o, strip.out.width, inverse, strip.count, rows);
 }
 
-template <bool kCareful>
+template <bool kCareful, int kUsed>
 inline std::int64_t attend_spans(const Strip& strip, std::span<const Span> spans, const StripMemory& memory,
                                  OnlineState& state) {
   load_state(strip, memory, state);
   std::int64_t pairs = 0;
-  for (const Span& span : spans) pairs += attend_span<kCareful>(strip, span, memory, state);
+  for (const Span& span : spans) pairs += attend_span<kCareful, kUsed>(strip, span, memory, state);
   return pairs;
 }
 
-inline std::int64_t attend(const Strip& strip, std::span<const Span> spans, double scale, std::span<float> scratch) {
-  const StripMemory memory = divide(strip, scratch);
-  pack_queries(strip, scale * std::numbers::log2e, memory.q);
+template <int kUsed>
+inline std::int64_t attend_used(const Strip& strip, std::span<const Span> spans, double scale,
+                                const StripMemory& memory) {
   OnlineState state;
-  const std::int64_t pairs = attend_spans<false>(strip, spans, memory, state);
-  if (!all_finite(strip, memory, state)) attend_spans<true>(strip, spans, memory, state);
+  pack_queries(strip, scale * std::numbers::log2e, memory.q);
+  const std::int64_t pairs = attend_spans<false, kUsed>(strip, spans, memory, state);
+  if (!all_finite(strip, memory, state)) attend_spans<true, kUsed>(strip, spans, memory, state);
   write_rows(strip, memory.o, state.l);
   for (int lane = 0; lane < strip.count; ++lane) {
     *strip.lse.row(strip.rows[lane]) = natural_lse(state.m[lane], state.l[lane]);
   }
   return pairs;
+}
+
+inline std::int64_t attend(const Strip& strip, std::span<const Span> spans, double scale, std::span<float> scratch) {
+  const StripMemory memory = divide(strip, scratch);
+  if (!spans.empty() && spans[0].order != nullptr) {
+    prefetch_rows({spans[0].k, spans[0].k_stride, spans[0].count, strip.q.width, spans[0].order}, 0, kGroup);
+  }
+  if (rows_are_cheaper(strip, spans)) return attend_rows(strip, spans, scale * std::numbers::log2e, memory);
+  return strip.count <= kLanes ? attend_used<1>(strip, spans, scale, memory)
+                               : attend_used<kVectors>(strip, spans, scale, memory);
 }
 
 }  // namespace attnscale::kernels::HWY_NAMESPACE

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 // Placed before a loop of constant length over a register tile: it must be unrolled, or the tile lives in memory and
@@ -49,6 +50,12 @@ inline constexpr int kVectors = 4, kGroup = 3;  // 16 registers of 4
 #endif
 inline constexpr int kLanes = static_cast<int>(hn::MaxLanes(FloatTag()));
 inline constexpr int kWidth = kVectors * kLanes;
+
+/// Keys or columns of a register tile for strips that fill only `used` vectors: a strip of few rows takes one vector
+/// and half of the time (on AVX-512).
+constexpr int group_of(int used) {
+  return used == kVectors ? kGroup : 8;
+}
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 

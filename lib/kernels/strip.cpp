@@ -52,8 +52,9 @@ void weigh(const Strip& strip, const Span& span, std::span<const float> scores, 
 }
 
 std::int64_t topk_scratch(std::int64_t dim, std::int64_t k) {
-  const std::int64_t ranks_and_keys = 2 * candidate_capacity(k);
-  return (dim + tile_keys(dim, 0) + ranks_and_keys) * strip_width();
+  const std::int64_t tile = tile_keys(dim, 0);
+  const std::int64_t hits = tile + 1;  // the last vector of them may be stored beyond the tile
+  return (dim + tile + 2 * candidate_capacity(k) + hits) * strip_width();
 }
 
 std::int64_t select_topk(const Strip& strip, const Span& span, double scale, std::int64_t k, const TopkResult& result,

@@ -25,7 +25,8 @@ inline constexpr int kMaxStrip = 64;
 }
 
 /// A condition on single (query, key) pairs, for orders in which the keys that a query sees are no interval (LSH).
-/// A pair is hidden when any of these holds. Key arrays are indexed by the key within the span, query arrays by lane.
+/// A pair is hidden when any of these holds. Key arrays are indexed by the key within the span (by row, when the span
+/// has an order), query arrays by lane.
 struct PairMask {
   const std::int32_t* key_position = nullptr;    ///< needed by the two conditions below
   const std::int32_t* query_position = nullptr;  ///< [strip.count]
@@ -54,6 +55,8 @@ struct Span {
   const std::int32_t* lo = nullptr;  ///< [strip.count] or null: from 0
   const std::int32_t* hi = nullptr;  ///< [strip.count] or null: to count
   const PairMask* pairs = nullptr;
+  /// Null, or [count]: key t is row order[t] of k and v, rather than row t. attend() alone heeds it.
+  const std::int32_t* order = nullptr;
 };
 
 /// Query rows of one strip: lane l is row rows[l] of q, out and lse. 1 <= count <= strip_width(); rows are distinct.

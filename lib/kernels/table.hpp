@@ -36,10 +36,10 @@ std::vector<Target> compiled_targets();
 /// The table of the target in use.
 const KernelTable& table_in_use();
 
-/// Candidates that select_topk() lists per lane before it cuts them to the k best; a whole number of vectors. A cut
-/// costs in proportion to the list, but each makes the lane choosier.
+/// Room for the candidates of a lane in select_topk(), a whole number of vectors: twice k, and one tile that may all be
+/// better. A cut costs in proportion to the list, but each makes the lane choosier.
 [[nodiscard]] constexpr std::int64_t candidate_capacity(std::int64_t k) {
-  return (2 * k + 63) / 64 * 64;
+  return (2 * k + 63) / 64 * 64 + 64;
 }
 
 }  // namespace attnscale::kernels

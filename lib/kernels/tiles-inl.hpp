@@ -10,58 +10,77 @@
 #define ATTNSCALE_KERNELS_TILES_INL
 #endif
 
+#include <algorithm>
+
 #include "kernels/simd-inl.hpp"
 #include "kernels/strip.hpp"
+#include "kernels/transpose-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attnscale::kernels::HWY_NAMESPACE {
 
-/// Some consecutive rows of K or V.
+/// Some rows of K or V: consecutive ones, or those that `order` names.
 struct Rows {
   const float* first;
   std::int64_t stride;
   std::int64_t count;
   std::int64_t width;
+  const std::int32_t* order = nullptr;
+
+  [[nodiscard]] HWY_INLINE const float* row(std::int64_t i) const {
+    return first + (order == nullptr ? i : std::int64_t{order[i]}) * stride;
+  }
+  /// `many` rows from row i on.
+  [[nodiscard]] Rows part(std::int64_t i, std::int64_t many) const {
+    if (order == nullptr) return {first + i * stride, stride, many, width};
+    return {first, stride, many, width, order + i};
+  }
 };
 
-/// Writes factor * Q^T of the strip as packed[dim][kWidth]; unused lanes are 0.
-inline void pack_queries(const Strip& strip, double factor, float* HWY_RESTRICT packed) {
-  const std::int64_t dim = strip.q.width;
-  const float f = static_cast<float>(factor);
-  for (int lane = 0; lane < kWidth; ++lane) {
-    const float* row = lane < strip.count ? strip.q.row(strip.rows[lane]) : nullptr;
-    for (std::int64_t c = 0; c < dim; ++c) packed[c * kWidth + lane] = row != nullptr ? row[c] * f : 0.0f;
+/// Fetches rows [begin, end), as far as there are such, into the cache; they lie scattered, which no prefetcher of the
+/// hardware foresees.
+HWY_INLINE void prefetch_rows(const Rows& rows, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t kLine = 16;  // floats
+  for (std::int64_t i = begin; i < std::min(end, rows.count); ++i) {
+    for (std::int64_t c = 0; c < rows.width; c += kLine) hwy::Prefetch(rows.row(i) + c);
   }
 }
 
+/// Writes factor * Q^T of the strip as packed[dim][kWidth]; unused lanes repeat the last row.
+inline void pack_queries(const Strip& strip, double factor, float* HWY_RESTRICT packed) {
+  const float* rows[kWidth];
+  for (int lane = 0; lane < kWidth; ++lane) rows[lane] = strip.q.row(strip.rows[std::min(lane, strip.count - 1)]);
+  columns_from_rows(rows, strip.q.width, static_cast<float>(factor), packed);
+}
+
 /// Scores of kKeys keys; raises top[kWidth], the maximum over the tile.
-template <int kKeys>
+template <int kUsed, int kKeys>
 HWY_NOINLINE void score_group(const Rows& k, const float* HWY_RESTRICT packed, float bias, float* HWY_RESTRICT s,
                               float* HWY_RESTRICT top) {
   const FloatTag f;
-  Floats sum[kKeys][kVectors];
+  Floats sum[kKeys][kUsed];
   const float* key[kKeys];
   ATTNSCALE_UNROLL
   for (int r = 0; r < kKeys; ++r) {
-    key[r] = k.first + r * k.stride;
+    key[r] = k.row(r);
     ATTNSCALE_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(f);
+    for (int v = 0; v < kUsed; ++v) sum[r][v] = hn::Zero(f);
   }
   const std::int64_t dim = k.width;
   for (std::int64_t c = 0; c < dim; ++c) {
-    Floats q[kVectors];
+    Floats q[kUsed];
     ATTNSCALE_UNROLL
-    for (int v = 0; v < kVectors; ++v) q[v] = hn::Load(f, packed + c * kWidth + v * kLanes);
+    for (int v = 0; v < kUsed; ++v) q[v] = hn::Load(f, packed + c * kWidth + v * kLanes);
     ATTNSCALE_UNROLL
     for (int r = 0; r < kKeys; ++r) {
       const Floats element = hn::Set(f, key[r][c]);
       ATTNSCALE_UNROLL
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(element, q[v], sum[r][v]);
+      for (int v = 0; v < kUsed; ++v) sum[r][v] = hn::MulAdd(element, q[v], sum[r][v]);
     }
   }
   const Floats offset = hn::Set(f, bias);
   ATTNSCALE_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
+  for (int v = 0; v < kUsed; ++v) {
     Floats most = hn::Load(f, top + v * kLanes);
     ATTNSCALE_UNROLL
     for (int r = 0; r < kKeys; ++r) {
@@ -73,57 +92,64 @@ HWY_NOINLINE void score_group(const Rows& k, const float* HWY_RESTRICT packed, f
   }
 }
 
-template <int kKeys>
+template <int kUsed, int kKeys>
 HWY_INLINE void score_keys(const Rows& k, const float* packed, float bias, float* s, float* top) {
   if constexpr (kKeys > 1) {
-    if (k.count < kKeys) return score_keys<kKeys - 1>(k, packed, bias, s, top);
+    if (k.count < kKeys) return score_keys<kUsed, kKeys - 1>(k, packed, bias, s, top);
   }
-  score_group<kKeys>(k, packed, bias, s, top);
+  score_group<kUsed, kKeys>(k, packed, bias, s, top);
 }
 
 /// Scores s[k.count][kWidth] of a tile; top[kWidth] becomes their maximum (it may drop a NaN). The tile is cut into
-/// groups of nearly equal size, since a small last group would leave the multiply-add units waiting.
-inline void score_tile(const Rows& k, const float* packed, float bias, float* s, float* top) {
+/// groups of nearly equal size, since a small last group would leave the multiply-add units waiting. Scattered rows are
+/// prefetched a group ahead, and so are those of `values`, which are needed next.
+template <int kUsed = kVectors>
+inline void score_tile(const Rows& k, const float* packed, float bias, float* s, float* top,
+                       const Rows* values = nullptr) {
   const FloatTag f;
+  constexpr int kAtOnce = group_of(kUsed);
   ATTNSCALE_UNROLL
   for (int v = 0; v < kVectors; ++v) hn::Store(infinitely_low(), f, top + v * kLanes);
-  for (std::int64_t done = 0, groups = (k.count + kGroup - 1) / kGroup; groups > 0; --groups) {
+  for (std::int64_t done = 0, groups = (k.count + kAtOnce - 1) / kAtOnce; groups > 0; --groups) {
     const std::int64_t keys = (k.count - done) / groups;
-    const Rows group{k.first + done * k.stride, k.stride, keys, k.width};
-    score_keys<kGroup>(group, packed, bias, s + done * kWidth, top);
+    if (k.order != nullptr) {
+      prefetch_rows(k, done + keys, done + keys + kAtOnce);
+      if (values != nullptr) prefetch_rows(*values, done, done + keys);
+    }
+    score_keys<kUsed, kAtOnce>(k.part(done, keys), packed, bias, s + done * kWidth, top);
     done += keys;
   }
 }
 
 /// o[kColumns][kWidth] = o * decay + sum over the tile of p * v, the sum starting from zero (two-level sums). When
 /// careful, p < 0 marks a hidden pair, whose value is not touched, for 0 * NaN is NaN.
-template <int kColumns, bool kCareful>
+template <int kUsed, int kColumns, bool kCareful>
 HWY_NOINLINE void weigh_group(const Rows& values, const float* HWY_RESTRICT p, const float* HWY_RESTRICT decay,
                               float* HWY_RESTRICT o) {
   const FloatTag f;
-  Floats sum[kColumns][kVectors];
+  Floats sum[kColumns][kUsed];
   ATTNSCALE_UNROLL
   for (int r = 0; r < kColumns; ++r) {
     ATTNSCALE_UNROLL
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(f);
+    for (int v = 0; v < kUsed; ++v) sum[r][v] = hn::Zero(f);
   }
-  const float* value = values.first;
-  for (std::int64_t j = 0; j < values.count; ++j, value += values.stride) {
-    Floats weight[kVectors];
+  for (std::int64_t j = 0; j < values.count; ++j) {
+    const float* value = values.row(j);
+    Floats weight[kUsed];
     ATTNSCALE_UNROLL
-    for (int v = 0; v < kVectors; ++v) weight[v] = hn::Load(f, p + j * kWidth + v * kLanes);
+    for (int v = 0; v < kUsed; ++v) weight[v] = hn::Load(f, p + j * kWidth + v * kLanes);
     ATTNSCALE_UNROLL
     for (int r = 0; r < kColumns; ++r) {
       const Floats element = hn::Set(f, value[r]);
       ATTNSCALE_UNROLL
-      for (int v = 0; v < kVectors; ++v) {
+      for (int v = 0; v < kUsed; ++v) {
         const Floats next = hn::MulAdd(element, weight[v], sum[r][v]);
         sum[r][v] = kCareful ? hn::IfThenElse(hn::Lt(weight[v], hn::Zero(f)), sum[r][v], next) : next;
       }
     }
   }
   ATTNSCALE_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
+  for (int v = 0; v < kUsed; ++v) {
     const Floats factor = hn::Load(f, decay + v * kLanes);
     ATTNSCALE_UNROLL
     for (int r = 0; r < kColumns; ++r) {
@@ -133,40 +159,41 @@ HWY_NOINLINE void weigh_group(const Rows& values, const float* HWY_RESTRICT p, c
   }
 }
 
-template <int kColumns, bool kCareful>
+template <int kUsed, int kColumns, bool kCareful>
 HWY_INLINE void weigh_columns(const Rows& values, std::int64_t columns, const float* p, const float* decay, float* o) {
   if constexpr (kColumns > 1) {
-    if (columns < kColumns) return weigh_columns<kColumns - 1, kCareful>(values, columns, p, decay, o);
+    if (columns < kColumns) return weigh_columns<kUsed, kColumns - 1, kCareful>(values, columns, p, decay, o);
   }
-  weigh_group<kColumns, kCareful>(values, p, decay, o);
+  weigh_group<kUsed, kColumns, kCareful>(values, p, decay, o);
 }
 
 /// o[width][kWidth] = o * decay[kWidth] + sum over the tile of p[count][kWidth] * v.
-template <bool kCareful>
+template <bool kCareful, int kUsed = kVectors>
 inline void weigh_tile(const Rows& values, const float* p, const float* decay, float* o) {
-  for (std::int64_t done = 0, groups = (values.width + kGroup - 1) / kGroup; groups > 0; --groups) {
+  constexpr int kAtOnce = group_of(kUsed);
+  for (std::int64_t done = 0, groups = (values.width + kAtOnce - 1) / kAtOnce; groups > 0; --groups) {
     const std::int64_t columns = (values.width - done) / groups;
-    const Rows part{values.first + done, values.stride, values.count, values.width};
-    weigh_columns<kGroup, kCareful>(part, columns, p, decay, o + done * kWidth);
+    const Rows part{values.first + done, values.stride, values.count, values.width, values.order};
+    weigh_columns<kUsed, kAtOnce, kCareful>(part, columns, p, decay, o + done * kWidth);
     done += columns;
   }
 }
 
 /// p = exp2(s - shift) in place, sum[kWidth] = sum of p over the tile. When careful, hidden pairs (s = -inf) become -1
 /// (and add 0 to the sum).
-template <bool kCareful>
+template <bool kCareful, int kUsed = kVectors>
 inline void exponentiate_tile(std::int64_t count, const float* HWY_RESTRICT shift, float* HWY_RESTRICT s,
                               float* HWY_RESTRICT sum) {
   const FloatTag f;
-  Floats minus[kVectors], total[kVectors];
+  Floats minus[kUsed], total[kUsed];
   ATTNSCALE_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
+  for (int v = 0; v < kUsed; ++v) {
     minus[v] = hn::Load(f, shift + v * kLanes);
     total[v] = hn::Zero(f);
   }
   for (std::int64_t j = 0; j < count; ++j) {
     ATTNSCALE_UNROLL
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kUsed; ++v) {
       float* at = s + j * kWidth + v * kLanes;
       const Floats score = hn::Load(f, at);
       const Floats p = exp2(hn::Sub(score, minus[v]));
@@ -175,7 +202,7 @@ inline void exponentiate_tile(std::int64_t count, const float* HWY_RESTRICT shif
     }
   }
   ATTNSCALE_UNROLL
-  for (int v = 0; v < kVectors; ++v) hn::Store(total[v], f, sum + v * kLanes);
+  for (int v = 0; v < kUsed; ++v) hn::Store(total[v], f, sum + v * kLanes);
 }
 
 }  // namespace attnscale::kernels::HWY_NAMESPACE

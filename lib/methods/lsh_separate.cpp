@@ -1,8 +1,9 @@
 // LSH attention with hashes of queries and keys of their own: in each round a query sees the keys of its bucket.
-// Queries and keys are sorted by (bucket, position), keys and values gathered in that order, and strips of neighbouring
-// queries in sorted order attend to the interval of keys that their buckets take; inside a bucket keys ascend, so a
-// causal mask cuts the interval short. Later rounds go on from the output of the earlier ones and hide the pairs that
-// those have met.
+// Queries and keys are sorted by (bucket, position), and strips of neighbouring queries in sorted order attend to the
+// interval of keys that their buckets take; inside a bucket keys ascend, so a causal mask cuts the interval short.
+// Later rounds go on from the output of the earlier ones and hide the pairs that those have met. The kernel reads keys
+// and values where they lie: gathering them in sorted order first took as long as a third of the attention, for a
+// bucket is read by no more than a few strips.
 //
 // scored_pairs: over rounds, pairs of one bucket that the mask allows, repetitions included.
 #include <algorithm>
@@ -18,7 +19,6 @@ namespace attnscale::methods::lsh_parts {
 namespace {
 
 constexpr std::int64_t kTaskRows = 256;
-constexpr std::int64_t kGatherRows = 1024;
 
 struct Layout {
   Setup setup;
@@ -27,10 +27,7 @@ struct Layout {
   Table query_start;   // [buckets + 1]: first place of each bucket in query_sorted
   Table key_code;
   Table key_sorted;
-  Table key_start;        // [buckets + 1]: first place of each bucket in key_sorted
-  SharedBuffer<float> k;  // [batch][kv_heads][keys][dim], in the sorted order of the round
-  SharedBuffer<float> v;  // the same, value_dim
-  Table met;              // [kv lists][earlier round][keys]: their codes in the sorted order of this round
+  Table key_start;                       // [buckets + 1]: first place of each bucket in key_sorted
   WorkerBuffer<std::int32_t> lane_met;   // [earlier round][kMaxStrip]
   WorkerBuffer<std::int32_t> intervals;  // [span][lo, hi][kMaxStrip]
   WorkerBuffer<float> scratch;
@@ -49,9 +46,6 @@ Layout declare(ScratchLayout& scratch, const Setup& setup) {
           declare_table(scratch, kv_lists, setup.rounds, s.keys),
           declare_table(scratch, kv_lists, setup.rounds, s.keys),
           declare_table(scratch, kv_lists, setup.rounds, starts),
-          scratch.shared<float>(kv_lists * s.keys * s.dim),
-          scratch.shared<float>(kv_lists * s.keys * s.value_dim),
-          declare_table(scratch, kv_lists, setup.rounds - 1, s.keys),
           scratch.per_worker<std::int32_t>(setup.rounds * kLanes),
           scratch.per_worker<std::int32_t>(kLanes * 2 * kLanes),
           scratch.per_worker<float>(kernels::attend_scratch(s.dim, s.value_dim))};
@@ -75,40 +69,13 @@ Stage sort_stage(const Layout& layout) {
           }};
 }
 
-Stage gather_stage(const Layout& layout, std::int64_t round) {
-  const Shape s = layout.setup.problem.shape;
-  const std::int64_t chunks = ceil_div(s.keys, kGatherRows);
-  return {"gather", s.batch * s.kv_heads * chunks, [=](const TaskContext& context, std::int64_t task) {
-            const std::int64_t list = task / chunks;
-            const std::int64_t first = task % chunks * kGatherRows;
-            const std::int64_t last = std::min(first + kGatherRows, s.keys);
-            const BatchIndex batch{list / s.kv_heads};
-            const KvHeadIndex head{list % s.kv_heads};
-            const auto k = context.in.k.matrix(batch, head);
-            const auto v = context.in.v.matrix(batch, head);
-            const std::span<const std::int32_t> order = layout.key_sorted.of(context, list, round);
-            float* to_k = context.get(layout.k).data() + list * s.keys * s.dim;
-            float* to_v = context.get(layout.v).data() + list * s.keys * s.value_dim;
-            for (std::int64_t t = first; t < last; ++t) {
-              const std::int64_t key = order[static_cast<std::size_t>(t)];
-              std::copy_n(k.row(key), s.dim, to_k + t * s.dim);
-              std::copy_n(v.row(key), s.value_dim, to_v + t * s.value_dim);
-            }
-            for (std::int64_t r = 0; r < round; ++r) {
-              const std::span<const std::int32_t> code = layout.key_code.of(context, list, r);
-              const std::span<std::int32_t> to = layout.met.of(context, list, r);
-              for (auto t = static_cast<std::size_t>(first); t < static_cast<std::size_t>(last); ++t) {
-                to[t] = code[static_cast<std::size_t>(order[t])];
-              }
-            }
-          }};
-}
-
 // What the strips of one head read in one round.
 struct HeadOfRound {
   std::int64_t list = 0;
   std::int64_t kv_list = 0;
   std::int64_t round = 0;
+  MatrixView<const float> k;
+  MatrixView<const float> v;
   std::span<const std::int32_t> code;     // of queries
   std::span<const std::int32_t> queries;  // sorted
   std::span<const std::int32_t> query_start;
@@ -152,25 +119,24 @@ class BucketSpans {
   [[nodiscard]] std::int32_t* hi(std::size_t span) const { return lo(span) + kernels::kMaxStrip; }
 
   void open(std::int32_t first) {
-    const Shape& s = layout_.setup.problem.shape;
     begin_ = first;
-    const std::int64_t at = head_.kv_list * s.keys + first;
     std::fill_n(lo(size_), 2 * kernels::kMaxStrip, 0);
     kernels::PairMask& met = met_[size_];
     if (head_.round > 0) {
       met.codes = static_cast<int>(head_.round);
-      met.key_code = layout_.met.of(context_, head_.kv_list, 0).data() + first;
-      met.key_code_stride = s.keys;
+      met.key_code = layout_.key_code.of(context_, head_.kv_list, 0).data();
+      met.key_code_stride = layout_.setup.problem.shape.keys;
       met.query_code = context_.get(layout_.lane_met).data();
     }
-    spans_[size_] = {.k = context_.get(layout_.k).data() + at * s.dim,
-                     .v = context_.get(layout_.v).data() + at * s.value_dim,
+    spans_[size_] = {.k = head_.k.data,
+                     .v = head_.v.data,
                      .count = 0,
-                     .k_stride = s.dim,
-                     .v_stride = s.value_dim,
+                     .k_stride = head_.k.row_stride,
+                     .v_stride = head_.v.row_stride,
                      .lo = lo(size_),
                      .hi = hi(size_),
-                     .pairs = head_.round > 0 ? &met : nullptr};
+                     .pairs = head_.round > 0 ? &met : nullptr,
+                     .order = head_.keys.data() + first};
     ++size_;
   }
 
@@ -219,10 +185,13 @@ Stage attend_stage(const Layout& layout, std::int64_t round) {
             const std::int64_t list = task / chunks;
             const BatchIndex batch{list / s.heads};
             const HeadIndex query_head{list % s.heads};
-            const std::int64_t kv_list = batch.value * s.kv_heads + s.kv_head(query_head).value;
+            const KvHeadIndex kv_head = s.kv_head(query_head);
+            const std::int64_t kv_list = batch.value * s.kv_heads + kv_head.value;
             const HeadOfRound head{list,
                                    kv_list,
                                    round,
+                                   context.in.k.matrix(batch, kv_head),
+                                   context.in.v.matrix(batch, kv_head),
                                    layout.query_code.of(context, list, round),
                                    layout.query_sorted.of(context, list, round),
                                    layout.query_start.of(context, list, round),
@@ -254,10 +223,7 @@ Plan separate_plan(const Setup& setup) {
   plan.stages.push_back(hash_queries(plan.scratch, setup, layout.query_code));
   plan.stages.push_back(hash_keys(plan.scratch, setup, layout.key_code));
   plan.stages.push_back(sort_stage(layout));
-  for (std::int64_t round = 0; round < setup.rounds; ++round) {
-    plan.stages.push_back(gather_stage(layout, round));
-    plan.stages.push_back(attend_stage(layout, round));
-  }
+  for (std::int64_t round = 0; round < setup.rounds; ++round) plan.stages.push_back(attend_stage(layout, round));
   plan.choices = setup.rounds * (s.rows() + s.batch * s.kv_heads * s.keys);
   plan.cost.exact_fallback = setup.buckets.count() == 1;
   if (plan.cost.exact_fallback) {
@@ -265,9 +231,7 @@ Plan separate_plan(const Setup& setup) {
     plan.cost.scored_pairs = plan.cost.visible_pairs;
   }
   plan.cost.extra_flops = hash_flops(setup);
-  const std::int64_t gathered =
-      s.batch * s.kv_heads * s.keys * (s.dim + s.value_dim) * static_cast<std::int64_t>(sizeof(float));
-  plan.cost.bytes_moved = compulsory_bytes(problem) + 2 * (plan.scratch.shared_bytes() + (setup.rounds - 1) * gathered);
+  plan.cost.bytes_moved = compulsory_bytes(problem) + 2 * plan.scratch.shared_bytes();
   plan.cost.table_bytes = static_cast<std::int64_t>(setup.rotations->size() * sizeof(float));
   return plan;
 }
