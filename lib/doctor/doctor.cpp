@@ -59,8 +59,11 @@ Diagnosis diagnose(const DoctorOptions& options) {
   d.machine = describe_machine();
   d.simd_target = kernels::current_target();
   d.threads = usable_threads(options);
-  Executor one(1);
-  Executor all(d.threads);
+  // Held on a core each, where the system allows it: on a busy machine the scheduler may leave two threads on one core
+  // for as long as a probe lasts.
+  const bool pin = !allowed_cores().empty();
+  Executor one(1, pin);
+  Executor all(d.threads, pin);
   d.peak_gflops_one = peak_gflops(one, options.probe_seconds);
   d.peak_gflops_all = peak_gflops(all, 2 * options.probe_seconds);
   d.exps_per_ns = exps_per_ns(options.probe_seconds);
@@ -69,6 +72,7 @@ Diagnosis diagnose(const DoctorOptions& options) {
     level.one = bandwidth(one, level.buffer_bytes, options.probe_seconds);
     level.all = bandwidth(all, level.buffer_bytes, options.probe_seconds);
   }
+  hold_thread(kAnyCore);
   d.clock_cost_ns = clock_cost_ns(options.probe_seconds / 4);
   d.noise = measure_noise(options.noise_rounds);
   Conditions conditions;

@@ -23,11 +23,14 @@ void allow_more_threads_than_cores() {
 
 struct ThreadPool::Impl {
   tbb::task_arena arena;
-  bool pin;
+  bool pin = false;
 };
 
 ThreadPool::ThreadPool(int threads, bool pin) : impl_(std::make_unique<Impl>()) {
   impl_->pin = pin;
+  // TBB notes at its first use where the process may run, and starts its threads there: on a single core, where they
+  // would wait for us to leave it, if we were held by then.
+  hold_thread(kAnyCore);
   allow_more_threads_than_cores();
   impl_->arena.initialize(threads);
 }
