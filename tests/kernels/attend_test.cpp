@@ -8,8 +8,9 @@
 #include "naive.hpp"
 
 using namespace kernel_test;
-using attnscale::kernels::Span;
-using attnscale::kernels::Strip;
+namespace kernels = attnscale::kernels;
+using kernels::Span;
+using kernels::Strip;
 
 namespace {
 
@@ -207,5 +208,47 @@ TEST_CASE("one value per row gives one: outputs are convex combinations") {
     for (std::int64_t j = 0; j < 300; ++j) std::fill_n(c.v.row(j), 2, 1.0f);
     attend_all(c, whole(c));
     for (std::int64_t i = 0; i < 16; ++i) CHECK(c.out.row(i)[1] == Approx(1).epsilon(1e-6));
+  });
+}
+
+TEST_CASE("a span with an order reads scattered rows, in strips and row by row; codes are those of the rows") {
+  const std::int64_t keys = 150;
+  std::vector<std::int32_t> order(keys), code(keys), hi(kernels::kMaxStrip), own(kernels::kMaxStrip);
+  for (std::int64_t j = 0; j < keys; ++j) {
+    order[static_cast<std::size_t>(j)] = static_cast<std::int32_t>(j * 37 % keys);
+    code[static_cast<std::size_t>(j)] = static_cast<std::int32_t>(j % 5);
+  }
+  const auto seen_places = [keys](std::int64_t row) {
+    return std::min<std::int64_t>(keys, row % 4 == 3 ? 0 : 20 + 3 * row);
+  };
+  for_each_target([&] {
+    for (const std::int64_t queries : {1, 3, 20, 70}) {
+      for (const int codes : {0, 1}) {
+        Case c = make_case(queries, keys, 20, 9, {1, 2});
+        kernels::PairMask met;
+        met.codes = codes;
+        met.key_code = code.data();
+        met.query_code = own.data();
+        (void)attend_all(c, [&](const Strip& strip) {
+          for (int lane = 0; lane < strip.count; ++lane) {
+            hi[static_cast<std::size_t>(lane)] = static_cast<std::int32_t>(seen_places(strip.rows[lane]));
+            own[static_cast<std::size_t>(lane)] = strip.rows[lane] % 5;
+          }
+          Span span = span_of(c, 0, keys);
+          span.hi = hi.data();
+          span.order = order.data();
+          if (codes > 0) span.pairs = &met;
+          return std::vector<Span>{span};
+        });
+        for (std::int64_t i = 0; i < queries; ++i) {
+          std::vector<Seen> seen;
+          for (std::int64_t t = 0; t < seen_places(i); ++t) {
+            const std::int32_t key = order[static_cast<std::size_t>(t)];
+            if (codes == 0 || code[static_cast<std::size_t>(key)] != i % 5) seen.push_back({key});
+          }
+          check_row(c, i, seen);
+        }
+      }
+    }
   });
 }

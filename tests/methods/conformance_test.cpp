@@ -139,6 +139,34 @@ TEST_CASE("results are the same bits at 1, 2 and 4 threads") {
   }
 }
 
+TEST_CASE("few queries against many keys are split over the keys: right, and the same bits for any threads and heads") {
+  const MethodSpec spec = parse_method("exact.streaming").front();
+  for (const std::string text : {"queries=1,keys=5000,dim=16,value_dim=16", "queries=3,keys=8200,dim=9,value_dim=5",
+                                 "queries=600,keys=4100,dim=4,value_dim=3,mask=causal"}) {
+    const Problem two = problem_of(text + ",heads=2"), one = problem_of(text);
+    INFO(describe(spec, two));
+    check_conformance(spec, two);
+    CHECK(spec.method->plan(two, spec.params).stages.back().name == "merge");
+    const TestInputs in = gaussian(two);
+    TestInputs alone = zeros(one);
+    fill(alone.q, [&](auto, auto, std::int64_t i, std::int64_t c) {
+      return in.q.view().matrix(BatchIndex{0}, HeadIndex{1}).row(i)[c];
+    });
+    fill(alone.k, [&](auto, auto, std::int64_t i, std::int64_t c) {
+      return in.k.view().matrix(BatchIndex{0}, KvHeadIndex{0}).row(i)[c];
+    });
+    fill(alone.v, [&](auto, auto, std::int64_t i, std::int64_t c) {
+      return in.v.view().matrix(BatchIndex{0}, KvHeadIndex{0}).row(i)[c];
+    });
+    const Outcome all = run(spec, two, in.view(), 1);
+    CHECK(same_bits(all, run(spec, two, in.view(), 2)));
+    CHECK(same_bits(all, run(spec, two, in.view(), 4)));
+    const Outcome head = run(spec, one, alone.view());
+    for (const RowRef row : rows_of(one)) CHECK(same_bits(head, row, all, {BatchIndex{0}, HeadIndex{1}, row.query}));
+  }
+  CHECK(spec.method->plan(square(1024), spec.params).stages.size() == 1);
+}
+
 TEST_CASE("results do not depend on earlier calls, nor on whether choices are reported, nor on the rows' addresses") {
   for (const MethodSpec& spec : few_specs()) {
     for (Problem problem : few_problems()) {
