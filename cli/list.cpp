@@ -94,7 +94,8 @@ Command add_list(CLI::App& app) {
   CLI::App* command = app.add_subcommand("list", "What there is: methods, inputs, studies, fields");
   const auto arguments = std::make_shared<ListArguments>();
   command->add_option("what", arguments->what, "methods, inputs, studies or fields")->capture_default_str();
-  command->add_option("--plugin", arguments->plugins, "shared libraries that add methods");
+  command->add_option("--plugin", arguments->plugins, "shared library that adds methods; may be repeated")
+      ->allow_extra_args(false);
   command->add_flag("--markdown", arguments->markdown, "fields as the text of docs/schema.md");
   command->add_flag("--names", arguments->names, "fields as the bare column names of summary.csv, one per line");
   command->add_option("--worker", arguments->workers, "command of a process whose methods are listed too; repeatable");

@@ -44,7 +44,7 @@ Command add_probe(CLI::App& app) {
   command->add_option("method", probe->method)->required();
   command->add_option("threads", probe->threads)->required()->check(CLI::Range(1, 1024));
   command->add_option("simd", probe->simd);
-  command->add_option("--plugin", probe->plugins);
+  command->add_option("--plugin", probe->plugins)->allow_extra_args(false);
   return {command, [probe] { return run_probe(*probe); }};
 }
 

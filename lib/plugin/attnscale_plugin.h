@@ -89,7 +89,7 @@ typedef struct attnscale_method {
   uint32_t param_count;   /* at most 32 */
   const char* name;       /* letters, digits, '.', '_' and '-'; no two methods share one */
   const char* summary;    /* one line */
-  const char* paper;      /* where it comes from; may be NULL */
+  const char* paper;      /* where it comes from; may be NULL: the plugin stands there */
   const char* complexity; /* as in "O(n^2)"; may be NULL */
   const attnscale_param* params;
 

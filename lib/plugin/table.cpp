@@ -111,7 +111,7 @@ void add_one(const attnscale_method& table, const std::string& origin) {
   Method method;
   method.name = texts.name;
   method.summary = texts.summary;
-  method.paper = texts.paper;
+  method.paper = texts.paper.empty() ? origin : texts.paper;
   method.complexity = texts.complexity;
   method.origin = origin;
   method.contract = table.contract == ATTNSCALE_PRUNED ? Contract::pruned : Contract::exact;

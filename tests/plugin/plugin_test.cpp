@@ -38,8 +38,8 @@ TEST_CASE("the methods of a plugin are listed, with what they say of themselves"
   const Workplace here;
   const Result result = here.run({"list", "methods", "--plugin", ATTNSCALE_EXAMPLE, "--plugin", ATTNSCALE_EXAMPLE});
   CHECK(result.code == 0);
-  CHECK(result.out.find("naive\n  exact attention in plain C and double precision\n  O(n^2), contract exact") !=
-        std::string::npos);
+  CHECK(result.out.find("naive\n  exact attention in plain C and double precision\n  O(n^2), contract exact; --plugin "
+                        "libnaive.so\n") != std::string::npos);
   CHECK(here.run({"list", "methods"}).out.find("naive") == std::string::npos);
 }
 
