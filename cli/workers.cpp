@@ -46,7 +46,7 @@ const Names& names_of(const std::string& command, double timeout_s, bool optiona
 
 void replace_word(Settings& settings, const Names& names) {
   const auto methods = settings.find("methods");
-  if (methods == settings.end()) return;
+  if (methods == settings.end() || !(settings.contains("worker") || settings.contains("peer"))) return;
   Names words;
   for (const std::string& text : methods->second) {
     for (const std::string& word : split(text, ' ')) {
@@ -57,6 +57,7 @@ void replace_word(Settings& settings, const Names& names) {
       }
     }
   }
+  if (words.empty()) words = {"exact.streaming"};  // of peers alone, none of which is here
   methods->second = words;
 }
 

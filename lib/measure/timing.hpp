@@ -19,8 +19,8 @@ struct Timed {
   /// Time of the latest call by the callable's own clock, in place of ours, or null. Read after each call. A time that
   /// is not above 0, or longer than the call took by our clock, counts as an error of the callable.
   std::function<std::int64_t()> own_time_ns = nullptr;
-  /// Told before each sample how many calls follow, or null. Who knows may make them in a row at the first call and only
-  /// report at the others; that their times fit into what the first call took is then its own to check.
+  /// Told before each sample how many calls follow, or null. Who knows may make them in a row at the first call and
+  /// only report at the others; that their times fit into what the first call took is then its own to check.
   std::function<void(std::int64_t)> expect_calls = nullptr;
 };
 

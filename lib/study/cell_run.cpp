@@ -68,7 +68,7 @@ void run_first(CellRun& cell, const Group& group, const Qkv& inputs, Executor& e
   cell.calls_ns += cell.expected_ns;
   if (cell.plan->own_time_ns) {
     // Another process: its start is no part of a call, and its memory is not ours to count.
-    cell.expected_ns = static_cast<double>(cell.plan->own_time_ns());
+    cell.expected_ns = std::min(cell.expected_ns, static_cast<double>(cell.plan->own_time_ns()));
     return;
   }
   cell.record.workspace_bytes_counted = region.bytes();

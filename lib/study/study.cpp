@@ -87,11 +87,14 @@ std::vector<MethodSpec> read_methods(const Reader& reader) {
     }
   };
   for (const std::string& word : reader.words("methods")) {
-    if (word != "all") {
+    const bool all = word == "all";
+    if (!all && word != "peers") {
       add(word);
       continue;
     }
-    for (const Method* method : catalog()) add(std::string(method->name));
+    for (const Method* method : catalog()) {
+      if (all || !method->origin.empty()) add(std::string(method->name));
+    }
   }
   return methods;
 }

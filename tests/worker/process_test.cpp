@@ -34,7 +34,7 @@ Words run_words(const std::string& mode, const Words& more) {
                  "--worker",
                  fmt::format("{} {} fake", ATTNSCALE_FAKE, mode),
                  "--worker-timeout",
-                 "500ms",
+                 "30s",
                  "--methods",
                  "fake",
                  "--dim",
@@ -73,9 +73,9 @@ TEST_CASE("a child is stopped unless it is asked, and gone at the end") {
   {
     worker::Child child({ATTNSCALE_FAKE, "good"}, {{"A", "b"}});
     process = child.process();
-    CHECK(holds(child.ask("", 2).line, "hello"));
+    CHECK(holds(child.ask("", 30).line, "hello"));
     CHECK(becomes(process, "T"));
-    const worker::Reply reply = child.ask(R"({"type":"release","id":3})", 2);
+    const worker::Reply reply = child.ask(R"({"type":"release","id":3})", 30);
     CHECK(holds(reply.line, "released"));
     CHECK(reply.round_trip_ns > 0);
     CHECK(becomes(process, "T"));
@@ -86,11 +86,11 @@ TEST_CASE("a child is stopped unless it is asked, and gone at the end") {
 TEST_CASE("a child that will not go is killed with its group") {
   {
     worker::Child child({ATTNSCALE_FAKE, "will-not-go"}, {});
-    child.ask("", 2);
+    child.ask("", 30);
     child.set_farewell(R"({"type":"quit"})");
     worker::Child parent({ATTNSCALE_FAKE, "has-child"}, {});
-    parent.ask("", 2);
-    parent.ask(R"({"type":"release","id":3})", 2);
+    parent.ask("", 30);
+    parent.ask(R"({"type":"release","id":3})", 30);
     CHECK(count_fakes("has-child") == 2);
   }
   CHECK(all_gone("will-not-go"));
