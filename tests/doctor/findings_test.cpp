@@ -42,7 +42,7 @@ TEST_CASE("each disturbance is found by itself") {
   c = {};
   c.steal_share = 0.03;
   CHECK(kinds(c) == Names{"steal"});
-  CHECK(findings_of(c)[0].what.find("3.0 %") != std::string::npos);
+  CHECK(findings_of(c).at(0).what.find("3.0 %") != std::string::npos);
   c = {};
   c.noise_spread = 0.05;
   CHECK(kinds(c) == Names{"noise"});
@@ -53,5 +53,5 @@ TEST_CASE("each disturbance is found by itself") {
   c.cores = 8;
   c.threads_per_core = 2;
   CHECK(kinds(c) == Names{"smt"});
-  CHECK(findings_of(c)[0].advice.find("at most 4 threads") != std::string::npos);
+  CHECK(findings_of(c).at(0).advice.find("at most 4 threads") != std::string::npos);
 }
