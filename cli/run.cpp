@@ -70,9 +70,11 @@ Study read_study(const RunArguments& arguments) {
     study.name = file.name;
     runs = file.runs;
   }
+  for (const Settings& run : runs) load_plugins(run);
+  load_plugins(environment);
+  load_plugins(typed);
   for (Settings& run : runs) {
     run = overlay(overlay(run, environment), typed);
-    load_plugins(run);
     load_workers(run);
   }
   for (const Settings& run : runs) study.runs.push_back(parse_run(run));
