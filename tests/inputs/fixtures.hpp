@@ -12,30 +12,19 @@
 
 #include "core/error.hpp"
 #include "core/problem.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace attnscale::test {
 
-class Folder {
+class Folder : public ScratchFolder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "attnscale-inputs-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::string file(const std::string& name) const { return (path() / name).string(); }
 
   /// Writes a file and returns its path.
   std::string put(const std::string& name, const std::string& bytes) const {
     std::ofstream(file(name), std::ios::binary) << bytes;
     return file(name);
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 inline std::string slurp(const std::string& path) {

@@ -1,25 +1,12 @@
-// A folder of its own for a test that reads files.
+// A folder of its own for a test that reads files by names that are strings.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <string>
 
-#include <unistd.h>
+#include "support/scratch_folder.hpp"
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "attnscale-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    if (!path_.empty()) std::filesystem::remove_all(path_);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Writes root/name, making the folders between.
   void write(const std::string& name, const std::string& text) const {
@@ -29,5 +16,6 @@ class TemporaryFolder {
   }
 
  private:
-  std::string path_;
+  attnscale::test::ScratchFolder folder_;
+  std::string path_ = folder_.path().string();
 };

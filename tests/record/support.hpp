@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "record/visit.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace attnscale::test {
 
@@ -40,25 +41,9 @@ Row full_row(int salt = 0) {
   return row;
 }
 
-/// A folder of its own for each test, removed at the end.
-class Scratch {
+class Scratch : public ScratchFolder {
  public:
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "attnscale-record-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
+  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return path() / name; }
 };
 
 inline void write(const std::filesystem::path& path, const std::string& bytes) {

@@ -13,6 +13,7 @@
 #include "study/expand.hpp"
 #include "study/runner.hpp"
 #include "support/catch.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace attnscale::test {
 
@@ -31,26 +32,12 @@ inline bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-class TemporaryFolder {
+class TemporaryFolder : public ScratchFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "attnscale-study-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] std::filesystem::path path() const { return path_; }
   [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-    return (path_ / name).string();
+    std::ofstream(path() / name) << text;
+    return (path() / name).string();
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 inline std::vector<Group> groups_of(const Settings& settings) {
