@@ -16,11 +16,15 @@
 
 // Placed before a loop of constant length over a register tile: it must be unrolled, or the tile lives in memory and
 // the kernel runs at half speed. GCC does so late or not at all without being told.
+// By four: a loop whose end the CPU then foresees, with a quarter of the counting: scores on AVX2 0.5 to 1.5 % faster
+// at d = 32 to 128, on AVX-512 0 to 0.8 % (Zen 4). By eight, and for the weighted sum as well, d = 32 loses 1 %.
 #ifndef ATTNSCALE_UNROLL
 #if HWY_COMPILER_CLANG
 #define ATTNSCALE_UNROLL _Pragma("clang loop unroll(full)")
+#define ATTNSCALE_UNROLL_BY_FOUR _Pragma("clang loop unroll_count(4)")
 #else
 #define ATTNSCALE_UNROLL _Pragma("GCC unroll 32")
+#define ATTNSCALE_UNROLL_BY_FOUR _Pragma("GCC unroll 4")
 #endif
 #endif
 
