@@ -38,7 +38,7 @@ constexpr std::array kKeys = {
     Key{"cell-budget", KeyKind::seconds, "60s", "a call predicted to last longer becomes a row over_budget"},
     Key{"plugin", KeyKind::words, "", "shared libraries that add methods, as in ./libx.so"},
     Key{"worker", KeyKind::words, "", "command of a process that offers methods (docs/workers.md); repeatable"},
-    Key{"peer", KeyKind::words, "", "the same, but one that cannot be started is left out with its reason"},
+    Key{"peer", KeyKind::words, "", "the same, or a plugin (X.so); one that cannot be had is left out with its reason"},
     Key{"worker-timeout", KeyKind::seconds, "60s", "longest wait for a worker, beside what its work may take"},
 };
 

@@ -114,6 +114,17 @@ TEST_CASE("a study names plugins from its own folder, and those of flags and env
             .code == 0);
 }
 
+TEST_CASE("a plugin may stand among the peers") {
+  const Workplace here;
+  const Result result = here.run(
+      {"run", "--peer", ATTNSCALE_EXAMPLE, "--methods", "peers", "--n", "16", "--rounds", "1", "--out", "here"});
+  INFO(result.err);
+  CHECK(result.code == 0);
+  const std::vector<Record> rows = read_csv<Record>(here / "here/summary.csv");
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].name == "naive");
+}
+
 TEST_CASE("a dry run plans a plugin's cells") {
   const Workplace here;
   const Result result = here.run(with(kRun, {"--dry-run"}));

@@ -115,14 +115,16 @@ TEST_CASE("a run with a worker, from outside") {
 
 TEST_CASE("a peer that cannot be started is left out with its reason") {
   const Workplace here;
-  here.write("mine.toml", fmt::format("[[run]]\npeer = [\"nowhere/python x.py\", \"{0} good fake\"]\nmethods = "
-                                      "\"peers\"\nn = 16\ndim = 8\nrounds = 1\n[[run]]\nworker = \"{0} lse "
-                                      "other\"\nmethods = \"peers\"\nn = 17\ndim = 8\nrounds = 1\n",
-                                      ATTNSCALE_FAKE));
+  here.write("mine.toml",
+             fmt::format("[[run]]\npeer = [\"nowhere/python x.py\", \"nowhere/x.so\", \"{0} good fake\"]\nmethods = "
+                         "\"peers\"\nn = 16\ndim = 8\nrounds = 1\n[[run]]\nworker = \"{0} lse "
+                         "other\"\nmethods = \"peers\"\nn = 17\ndim = 8\nrounds = 1\n",
+                         ATTNSCALE_FAKE));
   const Result result = here.run({"run", "mine.toml", "--out", "here"});
   INFO(result.err);
   CHECK(result.code == 0);
   CHECK(holds(result.err, "a peer is left out: the program 'nowhere/python'"));
+  CHECK(holds(result.err, "a peer is left out: the plugin 'nowhere/x.so' is not there"));
   const std::vector<Record> rows = read_csv<Record>(here / "here/summary.csv");
   REQUIRE(rows.size() == 4);
   CHECK(rows[1].method == "fake");
