@@ -38,6 +38,15 @@ std::int64_t attend(const Strip& strip, std::span<const Span> spans, double scal
   return table().attend(strip, spans, scale, scratch);
 }
 
+std::int64_t attend_block_scratch(std::int64_t dim, std::int64_t value_dim, std::int64_t strips) {
+  return attend_scratch(dim, value_dim) + (strips - 1) * (dim + value_dim) * strip_width();
+}
+
+std::int64_t attend_block(std::span<const Strip> strips, std::span<const Span> spans, double scale,
+                          std::span<float> scratch) {
+  return table().attend_block(strips, spans, scale, scratch);
+}
+
 void score(const Strip& strip, const Span& span, double scale, std::span<float> scores, std::span<float> scratch) {
   table().score(strip, span, scale, scores, scratch);
 }

@@ -12,6 +12,7 @@ namespace attnscale::kernels {
 struct KernelTable {
   int strip_width;
   std::int64_t (*attend)(const Strip&, std::span<const Span>, double scale, std::span<float> scratch);
+  std::int64_t (*attend_block)(std::span<const Strip>, std::span<const Span>, double scale, std::span<float> scratch);
   void (*score)(const Strip&, const Span&, double scale, std::span<float> scores, std::span<float> scratch);
   void (*softmax)(const Strip&, std::int64_t count, std::span<float> scores, std::span<float> sums);
   void (*weigh)(const Strip&, const Span&, std::span<const float> scores, std::span<const float> sums,

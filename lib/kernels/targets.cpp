@@ -20,9 +20,9 @@ namespace attnscale::kernels::HWY_NAMESPACE {
 
 const KernelTable* kernel_table() {
   static_assert(kWidth <= kMaxStrip);
-  static const KernelTable table{kWidth,      &attend,      &score,           &softmax,
-                                 &weigh,      &select_topk, &attend_selected, &probe_multiply_add,
-                                 &probe_exp2, &probe_read,  &probe_triad};
+  static const KernelTable table{
+      kWidth,       &attend,          &attend_block,       &score,      &softmax,    &weigh,
+      &select_topk, &attend_selected, &probe_multiply_add, &probe_exp2, &probe_read, &probe_triad};
   return &table;
 }
 

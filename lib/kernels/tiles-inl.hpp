@@ -101,8 +101,7 @@ HWY_INLINE void score_keys(const Rows& k, const float* packed, float bias, float
   score_group<kUsed, kKeys>(k, packed, bias, s, top);
 }
 
-/// Tried and lost (Zen 4): prefetching rows that lie in order, too, -3 % at n <= 4096; the strips of a task by turns
-/// over 512 keys each, so that K and V come from L2 more often than from L3, +1.5 % at n = 4096 but -6 % at n = 16384.
+/// Tried and lost (Zen 4): prefetching rows that lie in order, too: -3 % at n <= 4096.
 ///
 /// Scores s[k.count][kWidth] of a tile; top[kWidth] becomes their maximum (it may drop a NaN). The tile is cut into
 /// groups of nearly equal size, since a small last group would leave the multiply-add units waiting. Scattered rows are

@@ -110,8 +110,10 @@ Plan split_plan(const Problem& problem, const Cost& cost, std::int64_t count) {
 Plan plan(const Problem& problem, const Params&) {
   const Cost cost = static_cost(problem, problem.allowed_pairs() * head_count(problem));
   const auto all = [n = problem.shape.keys](std::int64_t) { return Interval{0, n}; };
-  Plan plan = strip_plan(problem, cost, {}, {1, 1},
-                         [all](const TaskContext&, const RowRun&, SpanList& list) { list.add_keys(0, 1, all); });
+  Plan plan;
+  plan.cost = cost;
+  plan.stages.push_back(attend_together_stage(
+      plan.scratch, problem, [all](const TaskContext&, const RowRun&, SpanList& list) { list.add_keys(0, 1, all); }));
   const std::int64_t tasks = std::max<std::int64_t>(plan.stages.front().tasks / head_count(problem), 1);
   const std::int64_t parts = std::min(ceil_div(kEnoughTasks, tasks), problem.shape.keys / kFewestKeys);
   return parts > 1 ? split_plan(problem, cost, parts) : plan;

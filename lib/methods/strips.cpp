@@ -150,31 +150,58 @@ kernels::Strip kernel_strip(const TaskContext& context, const RowRun& strip,
   return result;
 }
 
-Stage strip_stage(std::string_view name, const Problem& problem, const RowCut& cut,
-                  std::function<void(const TaskContext&, const RowRun& strip)> body) {
+Stage run_stage(std::string_view name, const Problem& problem, const RowCut& cut,
+                std::function<void(const TaskContext&, const RowRun& run)> body) {
   const Runs runs(problem, cut);
   const std::int64_t per_head = runs.tasks();
   const Shape& shape = problem.shape;
   const auto run_task = [problem, runs, per_head, body = std::move(body)](const TaskContext& context,
                                                                           std::int64_t task) {
     const std::int64_t at = task % per_head;
-    RowRun strip;
-    strip.batch = BatchIndex{task / per_head / problem.shape.heads};
-    strip.head = HeadIndex{task / per_head % problem.shape.heads};
-    strip.kv_head = problem.shape.kv_head(strip.head);
-    const std::int64_t width = kernels::strip_width();
+    RowRun run;
+    run.batch = BatchIndex{task / per_head / problem.shape.heads};
+    run.head = HeadIndex{task / per_head % problem.shape.heads};
+    run.kv_head = problem.shape.kv_head(run.head);
     runs.for_each(problem.causal() ? per_head - 1 - at : at,
                   [&](std::int64_t first, std::int64_t stride, std::int64_t count) {
-                    strip.stride = stride;
-                    for (std::int64_t done = 0; done < count; done += width) {
-                      strip.first = first + done * stride;
-                      strip.count = std::min(width, count - done);
-                      strip.first_position = problem.position(strip.first);
-                      body(context, strip);
-                    }
+                    run.stride = stride;
+                    run.first = first;
+                    run.count = count;
+                    run.first_position = problem.position(first);
+                    body(context, run);
                   });
   };
   return {name, shape.batch * shape.heads * per_head, run_task};
+}
+
+namespace {
+
+/// Calls body(strip) for the strips of a run, in order.
+template <class F>
+void for_each_strip(const Problem& problem, const RowRun& run, F&& body) {
+  const std::int64_t width = kernels::strip_width();
+  RowRun strip = run;
+  for (std::int64_t done = 0; done < run.count; done += width) {
+    strip.first = run.row(done);
+    strip.count = std::min(width, run.count - done);
+    strip.first_position = problem.position(strip.first);
+    body(strip);
+  }
+}
+
+void count_attended(const TaskContext& context, std::int64_t pairs) {
+  context.count->visible_pairs += pairs;
+  context.count->scored_pairs += pairs;
+}
+
+}  // namespace
+
+Stage strip_stage(std::string_view name, const Problem& problem, const RowCut& cut,
+                  std::function<void(const TaskContext&, const RowRun& strip)> body) {
+  return run_stage(name, problem, cut,
+                   [problem, body = std::move(body)](const TaskContext& context, const RowRun& run) {
+                     for_each_strip(problem, run, [&](const RowRun& strip) { body(context, strip); });
+                   });
 }
 
 Stage attend_stage(ScratchLayout& layout, const Problem& problem, const RowCut& cut, SpanCapacity capacity,
@@ -189,11 +216,37 @@ Stage attend_stage(ScratchLayout& layout, const Problem& problem, const RowCut& 
     std::array<std::int32_t, kMaxStrip> rows{};
     kernels::Strip kernel = kernel_strip(context, strip, rows);
     kernel.resume = resume;
-    const std::int64_t pairs = kernels::attend(kernel, listed.spans(), problem.score_scale(), context.get(scratch));
-    context.count->visible_pairs += pairs;
-    context.count->scored_pairs += pairs;
+    count_attended(context, kernels::attend(kernel, listed.spans(), problem.score_scale(), context.get(scratch)));
   };
   return strip_stage("attend", problem, cut, body);
+}
+
+Stage attend_together_stage(ScratchLayout& layout, const Problem& problem, ListSpans list) {
+  const std::int64_t most = std::min<std::int64_t>(kernels::kMostTogether, task_rows() / kernels::strip_width());
+  const auto bounds = layout.per_worker<std::int32_t>(most * 2 * kMaxStrip);
+  const auto scratch =
+      layout.per_worker<float>(kernels::attend_block_scratch(problem.shape.dim, problem.shape.value_dim, most));
+  const auto body = [=, list = std::move(list)](const TaskContext& context, const RowRun& run) {
+    std::array<kernels::Strip, kernels::kMostTogether> strips;
+    std::array<std::array<std::int32_t, kMaxStrip>, kernels::kMostTogether> rows;
+    std::array<Span, kernels::kMostTogether> spans;
+    std::size_t used = 0;
+    const auto attend = [&] {
+      count_attended(context, kernels::attend_block(std::span(strips).first(used), std::span(spans).first(used),
+                                                    problem.score_scale(), context.get(scratch)));
+      used = 0;
+    };
+    for_each_strip(problem, run, [&](const RowRun& strip) {
+      const auto own_bounds = context.get(bounds).subspan(used * 2 * kMaxStrip, 2 * kMaxStrip);
+      spans[used] = {};  // stays empty for a strip that sees nothing
+      SpanList listed(problem, strip, input_keys(context, strip), std::span(spans).subspan(used, 1), own_bounds);
+      list(context, strip, listed);
+      strips[used] = kernel_strip(context, strip, rows[used]);
+      if (++used == static_cast<std::size_t>(most)) attend();
+    });
+    if (used > 0) attend();
+  };
+  return run_stage("attend", problem, {}, body);
 }
 
 Plan strip_plan(const Problem& problem, const Cost& cost, const RowCut& cut, SpanCapacity capacity, ListSpans list) {

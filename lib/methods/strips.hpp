@@ -115,7 +115,11 @@ kernels::Strip kernel_strip(const TaskContext& context, const RowRun& strip,
                             std::array<std::int32_t, kernels::kMaxStrip>& rows);
 
 /// A stage whose tasks are runs of about 128 query rows of a head (causal: longest first); `body` is called once per
-/// strip.
+/// run.
+Stage run_stage(std::string_view name, const Problem& problem, const RowCut& cut,
+                std::function<void(const TaskContext&, const RowRun& run)> body);
+
+/// The same with `body` called once per strip.
 Stage strip_stage(std::string_view name, const Problem& problem, const RowCut& cut,
                   std::function<void(const TaskContext&, const RowRun& strip)> body);
 
@@ -124,7 +128,10 @@ Stage strip_stage(std::string_view name, const Problem& problem, const RowCut& c
 Stage attend_stage(ScratchLayout& layout, const Problem& problem, const RowCut& cut, SpanCapacity capacity,
                    ListSpans list, bool resume = false);
 
-/// The plan of a method with that one stage.
+/// An attend_stage for strips that see one span each, and mostly the same keys: the strips of a run go together.
+Stage attend_together_stage(ScratchLayout& layout, const Problem& problem, ListSpans list);
+
+/// The plan of a method with an attend_stage alone.
 Plan strip_plan(const Problem& problem, const Cost& cost, const RowCut& cut, SpanCapacity capacity, ListSpans list);
 
 }  // namespace attnscale::methods
