@@ -10,7 +10,6 @@
 
 #include "core/error.hpp"
 #include "core/ranges.hpp"
-#include "methods/method.hpp"
 #include "plugin/plugin.hpp"
 #include "worker/worker.hpp"
 
@@ -32,15 +31,6 @@ double timeout_of(const Settings& settings) {
 
 using Names = std::vector<std::string>;
 
-// The methods that a shared library adds.
-Names add_plugin(const std::string& path) {
-  const std::size_t before = catalog().size();
-  load_plugin(path);
-  Names names;
-  for (std::size_t i = before; i < catalog().size(); ++i) names.emplace_back(catalog()[i]->name);
-  return names;
-}
-
 // Adds a worker, or a plugin among the peers, at its first call; several runs of a study name the same ones. None when
 // a peer cannot be had.
 const Names& names_of(const std::string& command, double timeout_s, bool optional) {
@@ -48,7 +38,7 @@ const Names& names_of(const std::string& command, double timeout_s, bool optiona
   const auto [at, is_new] = loaded.try_emplace(command);
   if (!is_new) return at->second;
   try {
-    at->second = optional && command.ends_with(".so") ? add_plugin(command) : add_worker(command, timeout_s);
+    at->second = optional && command.ends_with(".so") ? load_plugin(command).methods : add_worker(command, timeout_s);
   } catch (const InputError& reason) {
     if (!optional) throw;
     fmt::print(stderr, "attnscale: a peer is left out: {}\n", reason.what());

@@ -52,10 +52,11 @@ std::string flag_of(const std::string& file) {
 
 }  // namespace
 
-void load_plugin(const std::string& path) {
+const Plugin& load_plugin(const std::string& path) {
   const std::string canonical = canonical_path(path);
   const auto same = [&](const Plugin& plugin) { return plugin.path == canonical; };
-  if (std::any_of(plugins().begin(), plugins().end(), same)) return;
+  const auto loaded = std::find_if(plugins().begin(), plugins().end(), same);
+  if (loaded != plugins().end()) return *loaded;
   const std::string file = plain_text(fs::path(canonical).filename().c_str());
   const attnscale_plugin* table = nullptr;
   try {
@@ -63,7 +64,11 @@ void load_plugin(const std::string& path) {
   } catch (const PluginError& error) {
     refuse(path, fmt::format("fails when it is loaded: {}", error.what()));
   }
-  plugins().push_back({canonical, file, add_methods(table, flag_of(file))});
+  const std::size_t before = catalog().size();
+  Plugin plugin{canonical, file, add_methods(table, flag_of(file)), {}};
+  for (const Method* method : catalog().subspan(before)) plugin.methods.emplace_back(method->name);
+  plugins().push_back(plugin);
+  return plugins().back();
 }
 
 const std::deque<Plugin>& loaded_plugins() {

@@ -4,19 +4,21 @@
 
 #include <deque>
 #include <string>
+#include <vector>
 
 namespace attnscale {
 
 struct Plugin {
-  std::string path;     ///< canonical
-  std::string file;     ///< its base name, which stands for it in records
-  std::string library;  ///< what the plugin says runs inside; may be empty
+  std::string path;                  ///< canonical
+  std::string file;                  ///< its base name, which stands for it in records
+  std::string library;               ///< what the plugin says runs inside; may be empty
+  std::vector<std::string> methods;  ///< the names that it added to the catalogue
 };
 
 /// Loads a plugin and adds its methods; one that is loaded already is left as it is. It stays until the program ends.
 /// Call it before anything runs, from one thread. Throws InputError, in one sentence, for what is no plugin of this
 /// interface.
-void load_plugin(const std::string& path);
+const Plugin& load_plugin(const std::string& path);
 
 /// In the order in which they were loaded.
 const std::deque<Plugin>& loaded_plugins();

@@ -123,6 +123,11 @@ TEST_CASE("a plugin may stand among the peers") {
   const std::vector<Record> rows = read_csv<Record>(here / "here/summary.csv");
   REQUIRE(rows.size() == 2);  // the baseline comes along
   CHECK(rows[1].name == "naive");
+  // The word stands for its methods also where it was loaded before.
+  const Result twice = here.run({"run", "--plugin", ATTNSCALE_EXAMPLE, "--peer", ATTNSCALE_EXAMPLE, "--methods",
+                                 "peers", "--n", "16", "--rounds", "1", "--out", "twice"});
+  CHECK(twice.code == 0);
+  CHECK(read_csv<Record>(here / "twice/summary.csv").size() == 2);
 }
 
 TEST_CASE("a dry run plans a plugin's cells") {
