@@ -86,9 +86,10 @@ inline constexpr std::size_t kMostTogether = 8;
 [[nodiscard]] std::int64_t attend_block_scratch(std::int64_t dim, std::int64_t value_dim, std::int64_t strips);
 
 /// attend() for strips of one head, strip i over spans[i], with the same bits. The strips take turns: each goes through
-/// a few hundred keys before the next does, so that all but the first read those from the L2 cache. Against one strip
-/// after the other (Zen 4, AVX-512): d = 128, n = 16384 1.44 times as fast, d = 256, n = 4096 1.2 to 1.3, d = 64 1.02
-/// to 1.09 at n = 16384 and 1.00 at n = 4096, where K and V nearly fit.
+/// a few hundred keys before the next does, so that all but the first read those from the L2 cache. Time of
+/// exact.streaming against one strip after the other (Zen 4, one thread, whole programs by turns; AVX-512, AVX2):
+/// n = 16384: d = 128 0.70, 0.57; d = 64 1.03, 0.99. n = 4096: d = 64 0.99, 0.98; d = 128 1.03, 0.97; d = 256 1.06, not
+/// measured. It pays where K and V (16 MiB at the first) do not stay in L3.
 std::int64_t attend_block(std::span<const Strip> strips, std::span<const Span> spans, double scale,
                           std::span<float> scratch);
 

@@ -101,11 +101,10 @@ HWY_INLINE void score_keys(const Rows& k, const float* packed, float bias, float
   score_group<kUsed, kKeys>(k, packed, bias, s, top);
 }
 
-/// Tried and lost (Zen 4): prefetching rows that lie in order, too: -3 % at n <= 4096.
-///
 /// Scores s[k.count][kWidth] of a tile; top[kWidth] becomes their maximum (it may drop a NaN). The tile is cut into
 /// groups of nearly equal size, since a small last group would leave the multiply-add units waiting. Scattered rows are
 /// prefetched a group ahead, and so are those of `values`, which are needed next.
+/// Tried and lost (Zen 4): prefetching rows that lie in order, too: -3 % on AVX-512 at n <= 4096.
 template <int kUsed = kVectors>
 inline void score_tile(const Rows& k, const float* packed, float bias, float* s, float* top,
                        const Rows* values = nullptr) {
@@ -182,12 +181,11 @@ inline void weigh_tile(const Rows& values, const float* p, const float* decay, f
   }
 }
 
+/// p = exp2(s - shift) in place, sum[kWidth] = sum of p over the tile. When careful, hidden pairs (s = -inf) become -1
+/// (and add 0 to the sum).
 /// Tried and lost (Zen 4): the polynomials of two or four keys step by step side by side, 0 to -0.4 % of attend() on
 /// AVX-512 and -1 to -13 % on AVX2, whose registers they overflow. The pass is 8 % of attend() at d = 64, n = 512 on
 /// AVX-512, 14 % at d = 32, 11 % on AVX2 at d = 64.
-///
-/// p = exp2(s - shift) in place, sum[kWidth] = sum of p over the tile. When careful, hidden pairs (s = -inf) become -1
-/// (and add 0 to the sum).
 template <bool kCareful, int kUsed = kVectors>
 inline void exponentiate_tile(std::int64_t count, const float* HWY_RESTRICT shift, float* HWY_RESTRICT s,
                               float* HWY_RESTRICT sum) {

@@ -61,8 +61,7 @@ void score_pass(const Passes& passes, const TaskContext& context, const RowRun& 
                  passes.strip_scores(context, strip), context.get(passes.scratch));
   for (std::int64_t l = 0; l < strip.count; ++l) {
     const std::int64_t pairs = passes.problem.allowed(strip.row(l));
-    context.count->visible_pairs += pairs;
-    context.count->scored_pairs += pairs;
+    count_attended(context, pairs);
   }
 }
 

@@ -51,8 +51,7 @@ Stage attend_part(const Problem& problem, const Parts& parts, std::int64_t part,
     strip.out = {parts.out_row(context, part, head_row), shape.queries, shape.value_dim, shape.value_dim};
     strip.lse = {parts.lse_row(context, part, head_row), shape.queries, 1, 1};
     const std::int64_t pairs = kernels::attend(strip, listed.spans(), problem.score_scale(), context.get(scratch));
-    context.count->visible_pairs += pairs;
-    context.count->scored_pairs += pairs;
+    count_attended(context, pairs);
   });
 }
 

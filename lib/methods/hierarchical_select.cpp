@@ -103,8 +103,7 @@ Stage slot_stage(const Setup& setup, WorkerBuffer<float> scratch, std::int64_t s
                                        .v_stride = v.row_stride};
               const std::int64_t pairs =
                   kernels::attend(strip, {&span, 1}, setup.problem.score_scale(), context.get(scratch));
-              context.count->visible_pairs += pairs;
-              context.count->scored_pairs += pairs;
+              count_attended(context, pairs);
             }
           }};
 }

@@ -84,6 +84,45 @@ class Runs {
   std::int64_t per_task_ = 1;
 };
 
+/// A stage whose tasks are runs of about 128 query rows of a head (causal: longest first); `body` is called once per
+/// run.
+Stage run_stage(std::string_view name, const Problem& problem, const RowCut& cut,
+                std::function<void(const TaskContext&, const RowRun& run)> body) {
+  const Runs runs(problem, cut);
+  const std::int64_t per_head = runs.tasks();
+  const Shape& shape = problem.shape;
+  const auto run_task = [problem, runs, per_head, body = std::move(body)](const TaskContext& context,
+                                                                          std::int64_t task) {
+    const std::int64_t at = task % per_head;
+    RowRun run;
+    run.batch = BatchIndex{task / per_head / problem.shape.heads};
+    run.head = HeadIndex{task / per_head % problem.shape.heads};
+    run.kv_head = problem.shape.kv_head(run.head);
+    runs.for_each(problem.causal() ? per_head - 1 - at : at,
+                  [&](std::int64_t first, std::int64_t stride, std::int64_t count) {
+                    run.stride = stride;
+                    run.first = first;
+                    run.count = count;
+                    run.first_position = problem.position(first);
+                    body(context, run);
+                  });
+  };
+  return {name, shape.batch * shape.heads * per_head, run_task};
+}
+
+/// Calls body(strip) for the strips of a run, in order.
+template <class F>
+void for_each_strip(const Problem& problem, const RowRun& run, F&& body) {
+  const std::int64_t width = kernels::strip_width();
+  RowRun strip = run;
+  for (std::int64_t done = 0; done < run.count; done += width) {
+    strip.first = run.row(done);
+    strip.count = std::min(width, run.count - done);
+    strip.first_position = problem.position(strip.first);
+    body(strip);
+  }
+}
+
 }  // namespace
 
 Interval SpanList::clip(Interval wanted, std::int64_t lane, std::int64_t base, std::int64_t stride) const {
@@ -150,51 +189,10 @@ kernels::Strip kernel_strip(const TaskContext& context, const RowRun& strip,
   return result;
 }
 
-Stage run_stage(std::string_view name, const Problem& problem, const RowCut& cut,
-                std::function<void(const TaskContext&, const RowRun& run)> body) {
-  const Runs runs(problem, cut);
-  const std::int64_t per_head = runs.tasks();
-  const Shape& shape = problem.shape;
-  const auto run_task = [problem, runs, per_head, body = std::move(body)](const TaskContext& context,
-                                                                          std::int64_t task) {
-    const std::int64_t at = task % per_head;
-    RowRun run;
-    run.batch = BatchIndex{task / per_head / problem.shape.heads};
-    run.head = HeadIndex{task / per_head % problem.shape.heads};
-    run.kv_head = problem.shape.kv_head(run.head);
-    runs.for_each(problem.causal() ? per_head - 1 - at : at,
-                  [&](std::int64_t first, std::int64_t stride, std::int64_t count) {
-                    run.stride = stride;
-                    run.first = first;
-                    run.count = count;
-                    run.first_position = problem.position(first);
-                    body(context, run);
-                  });
-  };
-  return {name, shape.batch * shape.heads * per_head, run_task};
-}
-
-namespace {
-
-/// Calls body(strip) for the strips of a run, in order.
-template <class F>
-void for_each_strip(const Problem& problem, const RowRun& run, F&& body) {
-  const std::int64_t width = kernels::strip_width();
-  RowRun strip = run;
-  for (std::int64_t done = 0; done < run.count; done += width) {
-    strip.first = run.row(done);
-    strip.count = std::min(width, run.count - done);
-    strip.first_position = problem.position(strip.first);
-    body(strip);
-  }
-}
-
 void count_attended(const TaskContext& context, std::int64_t pairs) {
   context.count->visible_pairs += pairs;
   context.count->scored_pairs += pairs;
 }
-
-}  // namespace
 
 Stage strip_stage(std::string_view name, const Problem& problem, const RowCut& cut,
                   std::function<void(const TaskContext&, const RowRun& strip)> body) {

@@ -114,12 +114,11 @@ SpanSource input_keys(const TaskContext& context, const RowRun& rows);
 kernels::Strip kernel_strip(const TaskContext& context, const RowRun& strip,
                             std::array<std::int32_t, kernels::kMaxStrip>& rows);
 
-/// A stage whose tasks are runs of about 128 query rows of a head (causal: longest first); `body` is called once per
-/// run.
-Stage run_stage(std::string_view name, const Problem& problem, const RowCut& cut,
-                std::function<void(const TaskContext&, const RowRun& run)> body);
+/// Counts pairs that were scored and are visible.
+void count_attended(const TaskContext& context, std::int64_t pairs);
 
-/// The same with `body` called once per strip.
+/// A stage whose tasks are runs of about 128 query rows of a head (causal: longest first); `body` is called once per
+/// strip.
 Stage strip_stage(std::string_view name, const Problem& problem, const RowCut& cut,
                   std::function<void(const TaskContext&, const RowRun& strip)> body);
 

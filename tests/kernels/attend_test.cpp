@@ -1,6 +1,7 @@
 // attend() against the definition in fp64, for every SIMD target.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -248,6 +249,42 @@ TEST_CASE("a span with an order reads scattered rows, in strips and row by row; 
           }
           check_row(c, i, seen);
         }
+      }
+    }
+  });
+}
+
+TEST_CASE("strips that go through the keys together give the bits that they give alone") {
+  for_each_target([] {
+    for (const bool spoilt : {false, true}) {
+      // More keys than a strip takes in one turn; the last strip is short, and one strip sees nothing.
+      Case alone = make_case(3 * kernels::strip_width() + 1, 1500, 128, 128);
+      if (spoilt) alone.v.row(1400)[5] = std::numeric_limits<float>::quiet_NaN();
+      Case together = alone;
+      std::vector<std::int32_t> lo(kernels::kMaxStrip, 3), hi(kernels::kMaxStrip);
+      for (std::size_t lane = 0; lane < hi.size(); ++lane) hi[lane] = 1300 + static_cast<std::int32_t>(lane * 5);
+      const auto span_for = [&](const Case& c, std::int32_t row) {
+        Span span = span_of(c, 0, row == kernels::strip_width() ? 0 : 1500);
+        if (row == 0) span.lo = lo.data(), span.hi = hi.data();
+        return span;
+      };
+      const std::int64_t pairs =
+          attend_all(alone, [&](const Strip& strip) { return std::vector<Span>{span_for(alone, strip.rows[0])}; });
+      std::vector<Strip> strips;
+      std::vector<Span> spans;
+      std::vector<std::int32_t> rows(static_cast<std::size_t>(together.q.view().rows));
+      std::iota(rows.begin(), rows.end(), 0);
+      const int width = kernels::strip_width();
+      for (int first = 0; first < static_cast<int>(rows.size()); first += width) {
+        const int count = std::min(width, static_cast<int>(rows.size()) - first);
+        strips.push_back({together.q.view(), together.out.view(), together.lse.view(), rows.data() + first, count});
+        spans.push_back(span_for(together, first));
+      }
+      Scratch scratch(kernels::attend_block_scratch(128, 128, static_cast<std::int64_t>(strips.size())));
+      CHECK(kernels::attend_block(strips, spans, together.scale, scratch.floats()) == pairs);
+      for (std::int64_t i = 0; i < alone.q.view().rows; ++i) {
+        CHECK(std::memcmp(alone.out.row(i), together.out.row(i), 128 * sizeof(float)) == 0);
+        CHECK(std::memcmp(alone.lse.row(i), together.lse.row(i), sizeof(float)) == 0);
       }
     }
   });
