@@ -19,8 +19,10 @@ summary = run.'/summary.csv'
 # `label`, because gnuplot cuts a quoted field at its first comma.
 methods = ''
 inputs = ''
-note_method(m) = (strstrt(' '.methods.' ', ' '.m.' ') ? 0 : (methods = methods.(methods eq '' ? '' : ' ').m, 1))
-note_input(i) = (strstrt(' '.inputs.' ', ' '.i.' ') ? 0 : (inputs = inputs.(inputs eq '' ? '' : ' ').i, 1))
+has(words, w) = strstrt(' '.words.' ', ' '.w.' ') > 0
+with_word(words, w) = has(words, w) ? words : words.(words eq '' ? '' : ' ').w
+note_method(m) = (methods = with_word(methods, m), 0)
+note_input(i) = (inputs = with_word(inputs, i), 0)
 stats summary using (note_input(strcol('input'))) nooutput
 if (!exists("input")) input = word(inputs, 1)
 stats summary using (strcol('input') eq input ? note_method(strcol('label')) : 0) nooutput
@@ -54,7 +56,7 @@ place_of(m) = row_in(methods, m)
 # Methods with an approximation error to show; exact ones differ by rounding only and would stretch an axis by six decades.
 approximate = ''
 error_of(m) = strcol('contract') ne 'exact' ? positive(cell(m, 'rel_fro')) : NaN
-note_approximate(m) = (strstrt(' '.approximate.' ', ' '.m.' ') ? 0 : (approximate = approximate.(approximate eq '' ? '' : ' ').m, 1))
+note_approximate(m) = (approximate = with_word(approximate, m), 0)
 stats summary using (strcol('contract') ne 'exact' && number('rel_fro') > 0 ? note_approximate(strcol('label')) : 0) nooutput
 
 # An input with one length (a real tensor) has no curve: one line per method, its value on a logarithmic x axis.

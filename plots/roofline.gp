@@ -10,36 +10,27 @@ speed(m, d, t, name) = strcol('label') eq m ? in_panel(d, t, name) : NaN
 # A time's interval is the speed's, turned over.
 bound(m, d, t, name) = speed(m, d, t, 'flops') / speed(m, d, t, name)
 
-# Distinct values of a column, in order of appearance; the first number of heads is drawn.
+# The first number of heads is drawn, and of dimensions those that have several lengths.
 heads = ''
-note_heads(h) = (heads eq '' ? heads = h : 0, 1)
+note_heads(h) = (heads = heads eq '' ? h : heads, 0)
 stats summary using (strcol('contract') eq 'exact' && number('gflops') > 0 ? note_heads(strcol('heads')) : 0) nooutput
+all_dims = ''
+note_dim(d) = (all_dims = with_word(all_dims, d), 0)
+stats summary using (exact_number('gflops') > 0 ? note_dim(strcol('dim')) : 0) nooutput
 dims = ''
-threads = ''
-drawn = ''
-note_dim(d) = (strstrt(' '.dims.' ', ' '.d.' ') ? 0 : (dims = dims.(dims eq '' ? '' : ' ').d, 1))
-note_threads(t) = (strstrt(' '.threads.' ', ' '.t.' ') ? 0 : (threads = threads.(threads eq '' ? '' : ' ').t, 1))
-note_drawn(m) = (strstrt(' '.drawn.' ', ' '.m.' ') ? 0 : (drawn = drawn.(drawn eq '' ? '' : ' ').m, 1))
-wanted = ''
-do for [pass = 1:2] {
-  # Only dimensions of which there are several lengths make a curve.
-  stats summary using (exact_number('gflops') > 0 && (pass == 1 || strstrt(' '.wanted.' ', ' '.strcol('dim').' ')) ? \
-      (note_dim(strcol('dim')), note_threads(strcol('threads')), note_drawn(strcol('label'))) : 0) nooutput
-  if (pass == 1) {
-    do for [d in dims] {
-      low = 1e30; high = 0
-      widen(x) = (x > 0 ? (low = x < low ? x : low, high = x > high ? x : high) : 0, 1)
-      stats summary using (strcol('dim') eq d ? widen(exact_number('queries')) : 0) nooutput
-      if (high > low) { wanted = wanted.(wanted eq '' ? '' : ' ').d }
-    }
-    dims = ''; threads = ''; drawn = ''
-  }
+do for [d in all_dims] {
+  stats summary using (strcol('dim') eq d ? exact_number('queries') : NaN) name 'D' nooutput
+  if (D_max > D_min) { dims = with_word(dims, d) }
 }
 if (words(dims) == 0) { print 'no exact method at several lengths in '.summary.': nothing to draw'; exit }
+threads = ''
+drawn = ''
+note_curve(t, m) = (threads = with_word(threads, t), drawn = with_word(drawn, m), 0)
+stats summary using (exact_number('gflops') > 0 && has(dims, strcol('dim')) ? \
+    note_curve(strcol('threads'), strcol('label')) : 0) nooutput
 
 stats summary using (exact_number('queries')) name 'N' nooutput
-stats summary using (exact_number('gflops') / exact_number('peak_share')) name 'P' nooutput
-columns = words(dims) > 4 ? 4 : words(dims)
+columns = words(dims) > 4 ? 4 : words(dims)  # more would not fit a page
 rows = words(threads) > 2 ? 2 : words(threads)
 width = 380 + 300 * columns
 height = 178 + 330 * rows

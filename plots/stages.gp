@@ -11,7 +11,7 @@ set xrange [0:100]
 set grid noytics
 
 stages = ''
-note_stage(s) = (strstrt(' '.stages.' ', ' '.s.' ') ? 0 : (stages = stages.(stages eq '' ? '' : ' ').s, 1))
+note_stage(s) = (stages = with_word(stages, s), 0)
 array longest[words(methods)]
 do for [i = 1:words(methods)] { longest[i] = 0 }
 note_longest(j, n) = (j > 0 && n > longest[j] ? (longest[j] = n, 1) : 0)
