@@ -120,7 +120,8 @@ int plot(const fs::path& run) {
 }  // namespace
 
 Command add_plot(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("plot", "Draw a run with gnuplot: time, memory, error, Pareto, stages, speed under the peak");
+  CLI::App* command =
+      app.add_subcommand("plot", "Draw a run with gnuplot: time, memory, error, Pareto, stages, speed under the peak");
   const auto run = std::make_shared<std::string>();
   command->add_option("run", *run, "folder of a run")->required();
   return {command, [run] { return plot(*run); }};
