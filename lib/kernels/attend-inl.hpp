@@ -173,25 +173,28 @@ inline constexpr std::int64_t kBlockFloats = 32 * 1024;
 inline std::int64_t attend_block(std::span<const Strip> strips, std::span<const Span> spans, double scale,
                                  std::span<float> scratch) {
   assert(strips.size() == spans.size() && strips.size() <= kMostTogether);
+  std::array<std::optional<TileWalk>, kMostTogether> walk;  // of the strips that go together
+  std::int64_t pairs = 0, most_keys = 0;
+  for (std::size_t i = 0; i < strips.size(); ++i) {
+    if (strips[i].count <= kLanes || rows_are_cheaper(strips[i], spans.subspan(i, 1))) {
+      pairs += HWY_NAMESPACE::attend(strips[i], spans.subspan(i, 1), scale, scratch);
+    } else {
+      walk[i].emplace(strips[i], spans[i]);
+      most_keys = std::max(most_keys, spans[i].count);
+    }
+  }
   // Each strip has its own q and o; the scores of a tile are only needed until the next one.
   std::array<StripMemory, kMostTogether> memory;
   std::array<OnlineState, kMostTogether> state;
-  std::array<std::optional<TileWalk>, kMostTogether> walk;  // of the strips that go together
-  std::int64_t pairs = 0, most_keys = 0;
   const std::int64_t dim = strips[0].q.width, value_dim = strips[0].out.width;
-  float* const s = scratch.data() + static_cast<std::int64_t>(strips.size()) * (dim + value_dim) * kWidth;
+  const std::int64_t own = (dim + value_dim) * kWidth;
+  float* const s = scratch.data() + static_cast<std::int64_t>(strips.size()) * own;
   for (std::size_t i = 0; i < strips.size(); ++i) {
-    float* const q = scratch.data() + static_cast<std::int64_t>(i) * (dim + value_dim) * kWidth;
+    if (!walk[i]) continue;
+    float* const q = scratch.data() + static_cast<std::int64_t>(i) * own;
     memory[i] = {q, q + dim * kWidth, s, tile_keys(dim, value_dim)};
-    if (strips[i].count <= kLanes || rows_are_cheaper(strips[i], spans.subspan(i, 1))) {
-      pairs += HWY_NAMESPACE::attend(strips[i], spans.subspan(i, 1), scale,
-                                     scratch.subspan(static_cast<std::size_t>(q - scratch.data())));
-      continue;
-    }
     pack_queries(strips[i], scale * std::numbers::log2e, memory[i].q);
     load_state(strips[i], memory[i], state[i]);
-    walk[i].emplace(strips[i], spans[i]);
-    most_keys = std::max(most_keys, spans[i].count);
   }
   const std::int64_t step = std::max<std::int64_t>(kBlockFloats / (dim + value_dim), 1);
   for (std::int64_t end = step; end < most_keys + step; end += step) {
