@@ -14,10 +14,9 @@
 #define ATTNSCALE_KERNELS_ATTEND_INL
 #endif
 
-#include <array>
-#include <optional>
 #include <type_traits>
 
+#include "kernels/ahead-inl.hpp"
 #include "kernels/rows-inl.hpp"
 #include "kernels/state-inl.hpp"
 #include "kernels/tiles-inl.hpp"
@@ -44,7 +43,8 @@ inline void load_state(const Strip& strip, const StripMemory& memory, OnlineStat
 
 /// Takes in a tile whose scores lie in memory.s with maximum top.
 template <bool kCareful, int kUsed>
-inline void absorb_tile(const Rows& values, const float* top, const StripMemory& memory, OnlineState& state) {
+inline void absorb_tile(const Rows& values, const float* top, const StripMemory& memory, OnlineState& state,
+                        FetchAhead& ahead) {
   const FloatTag f;
   alignas(64) float shift[kWidth], decay[kWidth], sum[kWidth];
   for (int v = 0; v < kUsed * kLanes; v += kLanes) {
@@ -59,7 +59,15 @@ inline void absorb_tile(const Rows& values, const float* top, const StripMemory&
     const Floats l = hn::MulAdd(hn::Load(f, state.l + v), hn::Load(f, decay + v), hn::Load(f, sum + v));
     hn::Store(l, f, state.l + v);
   }
-  weigh_tile<kCareful, kUsed>(values, memory.s, decay, memory.o);
+  weigh_tile<kCareful, kUsed>(values, memory.s, decay, memory.o, &ahead);
+}
+
+inline Rows keys_of(const Strip& strip, const Span& span) {
+  return {span.k, span.k_stride, span.count, strip.q.width, span.order};
+}
+
+inline Rows values_of(const Strip& strip, const Span& span) {
+  return {span.v, span.v_stride, span.count, strip.out.width, span.order};
 }
 
 /// A way through the tiles of one span, in order: it can stop at any key and go on later.
@@ -75,9 +83,8 @@ struct TileWalk {
 /// Takes in the tiles that begin before key `end` of the span.
 template <bool kCareful, int kUsed>
 inline void attend_tiles(const Strip& strip, const Span& span, std::int64_t end, const StripMemory& memory,
-                         OnlineState& state, TileWalk& walk) {
-  const Rows all_keys{span.k, span.k_stride, span.count, strip.q.width, span.order};
-  const Rows all_values{span.v, span.v_stride, span.count, strip.out.width, span.order};
+                         OnlineState& state, TileWalk& walk, FetchAhead& ahead) {
+  const Rows all_keys = keys_of(strip, span), all_values = values_of(strip, span);
   alignas(64) float top[kWidth];
   constexpr std::size_t kSections = std::extent_v<decltype(Visibility::sections)>;
   while (walk.section < kSections) {
@@ -86,11 +93,11 @@ inline void attend_tiles(const Strip& strip, const Span& span, std::int64_t end,
       if (t >= end) return;
       const std::int64_t count = std::min(memory.tile, section.last - t);
       const Rows keys = all_keys.part(t, count), values = all_values.part(t, count);
-      score_tile<kUsed>(keys, memory.q, span.log2_bias, memory.s, top, &values);
+      score_tile<kUsed>(keys, memory.q, span.log2_bias, memory.s, top, &values, &ahead);
       std::int64_t visible = strip.count * count;
       if (section.masked) visible = mask_tile<kUsed>(walk.see, t, count, memory.s, top);
       walk.pairs += visible;
-      if (visible > 0) absorb_tile<kCareful, kUsed>(values, top, memory, state);
+      if (visible > 0) absorb_tile<kCareful, kUsed>(values, top, memory, state, ahead);
     }
     if (++walk.section < kSections) walk.at = walk.see.sections[walk.section].first;
   }
@@ -127,9 +134,12 @@ inline std::int64_t attend_spans(const Strip& strip, std::span<const Span> spans
                                  OnlineState& state) {
   load_state(strip, memory, state);
   std::int64_t pairs = 0;
+  std::int64_t calls = 0;
+  for (const Span& span : spans) calls += register_tiles<kUsed>(span.count, memory.tile, strip.out.width);
+  FetchAhead ahead(strip.ahead, calls);
   for (const Span& span : spans) {
     TileWalk walk(strip, span);
-    attend_tiles<kCareful, kUsed>(strip, span, span.count, memory, state, walk);
+    attend_tiles<kCareful, kUsed>(strip, span, span.count, memory, state, walk, ahead);
     pairs += walk.pairs;
   }
   return pairs;
@@ -164,50 +174,6 @@ inline std::int64_t attend(const Strip& strip, std::span<const Span> spans, doub
   if (rows_are_cheaper(strip, spans)) return attend_rows(strip, spans, scale * std::numbers::log2e, memory);
   return strip.count <= kLanes ? attend_used<1>(strip, spans, scale, memory)
                                : attend_used<kVectors>(strip, spans, scale, memory);
-}
-
-/// What a block of strips reads of K and V before the next strip has its turn: 128 KB, an eighth of a Zen 4's L2. Half
-/// or twice that is within 3 % at d = 128, n = 16384.
-inline constexpr std::int64_t kBlockFloats = 32 * 1024;
-
-inline std::int64_t attend_block(std::span<const Strip> strips, std::span<const Span> spans, double scale,
-                                 std::span<float> scratch) {
-  assert(strips.size() == spans.size() && strips.size() <= kMostTogether);
-  std::array<std::optional<TileWalk>, kMostTogether> walk;  // of the strips that go together
-  std::int64_t pairs = 0, most_keys = 0;
-  for (std::size_t i = 0; i < strips.size(); ++i) {
-    if (strips[i].count <= kLanes || rows_are_cheaper(strips[i], spans.subspan(i, 1))) {
-      pairs += HWY_NAMESPACE::attend(strips[i], spans.subspan(i, 1), scale, scratch);
-    } else {
-      walk[i].emplace(strips[i], spans[i]);
-      most_keys = std::max(most_keys, spans[i].count);
-    }
-  }
-  // Each strip has its own q and o; the scores of a tile are only needed until the next one.
-  std::array<StripMemory, kMostTogether> memory;
-  std::array<OnlineState, kMostTogether> state;
-  const std::int64_t dim = strips[0].q.width, value_dim = strips[0].out.width;
-  const std::int64_t own = (dim + value_dim) * kWidth;
-  float* const s = scratch.data() + static_cast<std::int64_t>(strips.size()) * own;
-  for (std::size_t i = 0; i < strips.size(); ++i) {
-    if (!walk[i]) continue;
-    float* const q = scratch.data() + static_cast<std::int64_t>(i) * own;
-    memory[i] = {q, q + dim * kWidth, s, tile_keys(dim, value_dim)};
-    pack_queries(strips[i], scale * std::numbers::log2e, memory[i].q);
-    load_state(strips[i], memory[i], state[i]);
-  }
-  const std::int64_t step = std::max<std::int64_t>(kBlockFloats / (dim + value_dim), 1);
-  for (std::int64_t end = step; end < most_keys + step; end += step) {
-    for (std::size_t i = 0; i < strips.size(); ++i) {
-      if (walk[i]) attend_tiles<false, kVectors>(strips[i], spans[i], end, memory[i], state[i], *walk[i]);
-    }
-  }
-  for (std::size_t i = 0; i < strips.size(); ++i) {
-    if (!walk[i]) continue;
-    finish_strip<kVectors>(strips[i], spans.subspan(i, 1), memory[i], state[i]);
-    pairs += walk[i]->pairs;
-  }
-  return pairs;
 }
 
 }  // namespace attnscale::kernels::HWY_NAMESPACE

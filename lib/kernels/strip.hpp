@@ -59,6 +59,24 @@ struct Span {
   const std::int32_t* order = nullptr;
 };
 
+/// Some rows of a matrix: consecutive ones, or those that `order` names.
+struct Rows {
+  const float* first = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t count = 0;
+  std::int64_t width = 0;
+  const std::int32_t* order = nullptr;
+
+  [[nodiscard]] const float* row(std::int64_t i) const {
+    return first + (order == nullptr ? i : std::int64_t{order[i]}) * stride;
+  }
+  /// `many` rows from row i on.
+  [[nodiscard]] Rows part(std::int64_t i, std::int64_t many) const {
+    if (order == nullptr) return {first + i * stride, stride, many, width};
+    return {first, stride, many, width, order + i};
+  }
+};
+
 /// Query rows of one strip: lane l is row rows[l] of q, out and lse. 1 <= count <= strip_width(); rows are distinct.
 struct Strip {
   MatrixView<const float> q;
@@ -68,6 +86,7 @@ struct Strip {
   int count = 0;
   /// Go on from the state that out and lse hold (a merge by LSE with what an earlier stage attended to).
   bool resume = false;
+  std::span<const Rows> ahead = {};  ///< what later strips read: attend() fetches it into the cache while it computes
 };
 
 /// Floats that attend() needs as scratch, 64-byte aligned.
@@ -85,11 +104,8 @@ inline constexpr std::size_t kMostTogether = 8;
 /// Floats that attend_block() needs as scratch, 64-byte aligned.
 [[nodiscard]] std::int64_t attend_block_scratch(std::int64_t dim, std::int64_t value_dim, std::int64_t strips);
 
-/// attend() for strips of one head, strip i over spans[i], with the same bits. The strips take turns: each goes through
-/// a few hundred keys before the next does, so that all but the first read those from the L2 cache. Time of
-/// exact.streaming against one strip after the other (Zen 4, one thread, whole programs by turns; AVX-512, AVX2):
-/// n = 16384: d = 128 0.70, 0.57; d = 64 1.03, 0.99. n = 4096: d = 64 0.99, 0.98; d = 128 1.03, 0.97; d = 256 1.06, not
-/// measured. It pays where K and V (16 MiB at the first) do not stay in L3.
+/// attend() for strips of one head, strip i over spans[i], with the same bits. The strips take turns over a few hundred
+/// keys, and fetch for each other what comes next.
 std::int64_t attend_block(std::span<const Strip> strips, std::span<const Span> spans, double scale,
                           std::span<float> scratch);
 

@@ -14,6 +14,7 @@
 #include "kernels/probe-inl.hpp"
 #include "kernels/table.hpp"
 #include "kernels/topk-inl.hpp"
+#include "kernels/turns-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attnscale::kernels::HWY_NAMESPACE {

@@ -12,30 +12,13 @@
 
 #include <algorithm>
 
+#include "kernels/ahead-inl.hpp"
 #include "kernels/simd-inl.hpp"
 #include "kernels/strip.hpp"
 #include "kernels/transpose-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace attnscale::kernels::HWY_NAMESPACE {
-
-/// Some rows of K or V: consecutive ones, or those that `order` names.
-struct Rows {
-  const float* first;
-  std::int64_t stride;
-  std::int64_t count;
-  std::int64_t width;
-  const std::int32_t* order = nullptr;
-
-  [[nodiscard]] HWY_INLINE const float* row(std::int64_t i) const {
-    return first + (order == nullptr ? i : std::int64_t{order[i]}) * stride;
-  }
-  /// `many` rows from row i on.
-  [[nodiscard]] Rows part(std::int64_t i, std::int64_t many) const {
-    if (order == nullptr) return {first + i * stride, stride, many, width};
-    return {first, stride, many, width, order + i};
-  }
-};
 
 /// Fetches rows [begin, end), as far as there are such, into the cache; they lie scattered, which no prefetcher of the
 /// hardware foresees.
@@ -107,7 +90,7 @@ HWY_INLINE void score_keys(const Rows& k, const float* packed, float bias, float
 /// Tried and lost (Zen 4): prefetching rows that lie in order, too: -3 % on AVX-512 at n <= 4096.
 template <int kUsed = kVectors>
 inline void score_tile(const Rows& k, const float* packed, float bias, float* s, float* top,
-                       const Rows* values = nullptr) {
+                       const Rows* values = nullptr, FetchAhead* ahead = nullptr) {
   const FloatTag f;
   constexpr int kAtOnce = group_of(kUsed);
   ATTNSCALE_UNROLL
@@ -118,6 +101,7 @@ inline void score_tile(const Rows& k, const float* packed, float bias, float* s,
       prefetch_rows(k, done + keys, done + keys + kAtOnce);
       if (values != nullptr) prefetch_rows(*values, done, done + keys);
     }
+    if (ahead != nullptr) ahead->some();
     score_keys<kUsed, kAtOnce>(k.part(done, keys), packed, bias, s + done * kWidth, top);
     done += keys;
   }
@@ -171,11 +155,12 @@ HWY_INLINE void weigh_columns(const Rows& values, std::int64_t columns, const fl
 
 /// o[width][kWidth] = o * decay[kWidth] + sum over the tile of p[count][kWidth] * v.
 template <bool kCareful, int kUsed = kVectors>
-inline void weigh_tile(const Rows& values, const float* p, const float* decay, float* o) {
+inline void weigh_tile(const Rows& values, const float* p, const float* decay, float* o, FetchAhead* ahead = nullptr) {
   constexpr int kAtOnce = group_of(kUsed);
   for (std::int64_t done = 0, groups = (values.width + kAtOnce - 1) / kAtOnce; groups > 0; --groups) {
     const std::int64_t columns = (values.width - done) / groups;
     const Rows part{values.first + done, values.stride, values.count, values.width, values.order};
+    if (ahead != nullptr) ahead->some();
     weigh_columns<kUsed, kAtOnce, kCareful>(part, columns, p, decay, o + done * kWidth);
     done += columns;
   }
