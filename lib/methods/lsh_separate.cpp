@@ -150,6 +150,33 @@ class BucketSpans {
   std::int32_t begin_ = 0;  // of the span that is open
 };
 
+// What strips after this one read, at place `at`: the queries and outputs of the next, and of the keys and values of
+// the next bucket the share that falls to this strip, as many strips read them after it. They lie scattered over more
+// memory than the cache holds.
+std::array<kernels::Rows, 4> rows_ahead(const HeadOfRound& head, const kernels::Strip& strip, std::int64_t at) {
+  constexpr std::int64_t kMostKeys = 256;  // more would leave the cache before they are read
+  const auto places = static_cast<std::int64_t>(head.queries.size());
+  // As a place moves through the queries of a bucket, this moves through the keys of the next.
+  const auto key_place = [&](std::int64_t place) -> std::int64_t {
+    if (place >= places) return head.key_start.back();
+    const auto bucket =
+        static_cast<std::size_t>(head.code[static_cast<std::size_t>(head.queries[static_cast<std::size_t>(place)])]);
+    const std::int64_t first = head.key_start[bucket + 1];
+    const std::int64_t last = head.key_start[std::min(bucket + 2, head.key_start.size() - 1)];
+    const std::int64_t begin = head.query_start[bucket], size = head.query_start[bucket + 1] - begin;
+    return first + (last - first) * (place - begin) / size;
+  };
+  const std::int64_t next = at + strip.count;
+  const std::int64_t queries = std::min<std::int64_t>(kernels::strip_width(), places - next);
+  const std::int64_t first = key_place(at), keys = std::min(key_place(next) - first, kMostKeys);
+  const std::int32_t* const order = head.keys.data() + first;
+  return {kernels::Rows{strip.q.data, strip.q.row_stride, queries, strip.q.width, head.queries.data() + next},
+          kernels::Rows{strip.out.data, strip.out.row_stride, strip.resume ? queries : 0, strip.out.width,
+                        head.queries.data() + next},
+          kernels::Rows{head.k.data, head.k.row_stride, keys, strip.q.width, order},
+          kernels::Rows{head.v.data, head.v.row_stride, keys, strip.out.width, order}};
+}
+
 // Attends with the strip's lanes, the sorted queries at [at, at + count).
 void attend_strip(const Layout& layout, const TaskContext& context, const HeadOfRound& head,
                   const kernels::Strip& strip) {
@@ -208,6 +235,8 @@ Stage attend_stage(const Layout& layout, std::int64_t round) {
             for (; at < end; at += strip.count) {
               strip.rows = head.queries.data() + at;
               strip.count = strip_lanes(head, at, end);
+              const std::array<kernels::Rows, 4> ahead = rows_ahead(head, strip, at);
+              strip.ahead = ahead;
               attend_strip(layout, context, head, strip);
             }
           }};
